@@ -1,0 +1,1 @@
+"""The probabilistic side: it calls models and brings back evidence, never an exception."""
