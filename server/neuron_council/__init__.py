@@ -1,5 +1,3 @@
 """Neuron Council: a gate between a claim and a long-term memory."""
 
-from importlib.metadata import version
-
-__version__ = version("neuron-council")
+__version__ = "0.1.0"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from neuron_council.checker.oracle import Ruling, VerifierEvidence, VerifierLens
 from neuron_council.checker.wording import count, listed
-from neuron_council.evidence.consensus import MIN_VALID_AGENTS, challenge_is_due
 from neuron_council.evidence.ballot import MAX_SCORE
+from neuron_council.evidence.consensus import MIN_VALID_AGENTS, challenge_is_due
 
 SPREAD_CEILING = 2.0
 """Distance between the highest and the lowest mean score of the valid votes, 0..4, up to which they agree (DESIGN)."""

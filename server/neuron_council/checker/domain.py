@@ -24,7 +24,8 @@ def unrefuted(evidence: VerifierEvidence) -> Ruling:
     """Proven when no challenge of any loop quoted the context against the claim, overruled or not."""
     for number, loop in enumerate(evidence.debate.loops, 1):
         if loop.challenge and quotes_context(loop.challenge, evidence.pack):
-            return Ruling(False, f"Loop {number} quoted the context against the claim: {excerpt(loop.challenge.quote)}.")
+            quote = excerpt(loop.challenge.quote)
+            return Ruling(False, f"Loop {number} quoted the context against the claim: {quote}.")
     return Ruling(True, "No challenge quoted the context against the claim.")
 
 

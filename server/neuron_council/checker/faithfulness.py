@@ -76,7 +76,8 @@ def _floor(what: str, stated: list[float], floor: float, evidence: VerifierEvide
     if not stated:
         return Ruling(False, f"No valid {majority} vote states a {what}.")
     mean = math.fsum(stated) / len(stated)
-    return Ruling(mean >= floor, f"Mean {what} {mean:.2f} of {count(len(stated), f'{majority} vote')}, {floor:.2f} needed.")
+    votes = count(len(stated), f"{majority} vote")
+    return Ruling(mean >= floor, f"Mean {what} {mean:.2f} of {votes}, {floor:.2f} needed.")
 
 
 FAITHFULNESS = VerifierLens(

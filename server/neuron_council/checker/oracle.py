@@ -48,7 +48,10 @@ class VerifierLens:
     hard: frozenset[str]
 
     def verdict(self, evidence: VerifierEvidence) -> LensVerdict:
-        """Every oracle's finding, and the lens's status: `rejected` if a hard one fails, `verified` if all are proven."""
+        """Every oracle's finding, and the lens's status.
+
+        That is `rejected` if a hard oracle fails, `verified` if all are proven, else `unverified`.
+        """
         findings = tuple(self._finding(oracle_id, oracle, evidence) for oracle_id, oracle in self.oracles)
         if any(finding.hard and not finding.proven for finding in findings):
             status = LensStatus.REJECTED

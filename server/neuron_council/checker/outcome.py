@@ -11,13 +11,6 @@ from neuron_council.evidence.debate import DebateResult
 from neuron_council.evidence.report import Finding, LensStatus, Status, VerificationReport
 from neuron_council.evidence.verdict import Outcome, Tier
 
-PARKED_WORDS = {
-    "loops": "the loops are used up",
-    "deadline": "the deadline came first",
-    "no-movement": "a loop repeated the last one",
-    "no-quorum": "too few members can be asked",
-}
-
 
 @frozen
 class Row:
@@ -93,8 +86,8 @@ def _second_sentence(report: VerificationReport) -> str:
         case Status.REJECTED:
             return _because("Rejected", (f for f in report.findings if f.hard and not f.proven))
         case Status.PARKED if report.parked_reason:
-            reason = PARKED_WORDS[report.parked_reason]
-            return _because(f"Parked for a person, for {reason}", (f for f in report.findings if not f.proven))
+            reason = f"Parked for a person ({report.parked_reason})"
+            return _because(reason, (f for f in report.findings if not f.proven))
         case Status.EMITTED if report.consensus.is_unanimous:
             return _because("Doubted", (f for f in report.findings if not f.proven))
         case _:

@@ -20,7 +20,7 @@ def quotes_context(challenge: Challenge | None, pack: ContextPack) -> bool:
 
 
 def standing_quotation(debate: DebateResult, pack: ContextPack) -> tuple[int, str] | None:
-    """The first loop (from 1) with a quotation against the claim that no later unanimous loop has read, and the quotation.
+    """The first loop (from 1) whose quotation against the claim no later unanimous loop has read, and the quotation.
 
     A loop reads the challenge of the loop before it; the same words quoted again were read with the first.
     """

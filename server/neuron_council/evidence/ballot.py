@@ -54,7 +54,10 @@ class Ballot:
 
 @frozen
 class Rebuttal:
-    """The contrarian's well-formed answer: its argument, the span of the context it quotes, whether it holds the claim refuted."""
+    """The contrarian's well-formed answer.
+
+    Its argument, the span of the context that it quotes, and whether it holds the claim refuted.
+    """
 
     argument: str
     quote: str

@@ -20,7 +20,10 @@ MIN_VALID_AGENTS = 2
 
 @frozen
 class Consensus:
-    """Counts over all members (a failed one counts as `uncertain`), the valid ones, and the spread of their mean scores (0..4)."""
+    """Counts over all members (a failed one counts as `uncertain`) and of the valid ones.
+
+    `spread` is the distance between the highest and the lowest mean score of the valid votes, 0..4.
+    """
 
     members: int
     valid: int
@@ -32,8 +35,12 @@ class Consensus:
     @property
     def majority(self) -> Label | None:
         """The ballot of more than half of the members, or None."""
-        counts = {Label.PLAUSIBLE: self.plausible, Label.UNCERTAIN: self.uncertain, Label.CONFABULATION: self.confabulation}
-        return next((label for label, count in counts.items() if 2 * count > self.members), None)
+        counts = (
+            (Label.PLAUSIBLE, self.plausible),
+            (Label.UNCERTAIN, self.uncertain),
+            (Label.CONFABULATION, self.confabulation),
+        )
+        return next((label for label, count in counts if 2 * count > self.members), None)
 
     @property
     def is_unanimous(self) -> bool:

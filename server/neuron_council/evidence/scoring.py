@@ -32,7 +32,8 @@ def parse_ballot(text: str, *, has_context: bool) -> Ballot:
     """The one ballot that TEXT consists of.
 
     Scores and confidence out of range, or of another type, are dropped, never clamped or defaulted. `grounded` is
-    None without a context, whatever the model says. Raises UnparsableError where TEXT is not exactly one well-formed ballot.
+    None without a context, whatever the model says. Raises UnparsableError where TEXT is not exactly one well-formed
+    ballot.
     """
     fields = _object(text)
     try:

@@ -33,6 +33,11 @@ class Token:
     logprob: float
     alternatives: tuple[tuple[str, float], ...] = ()
 
+    @property
+    def place(self) -> tuple[str, dict[str, float]]:
+        """The token and the log probabilities of all that could have stood in its place."""
+        return self.text, {self.text: self.logprob, **dict(self.alternatives)}
+
 
 @frozen
 class Reply:

@@ -21,8 +21,8 @@ _Line = OllamaBackend | OpenAIBackend | EmbeddedBackend
 class Connections:
     """How backends are reached.
 
-    `ollama_url`, `keep_alive` and `num_ctx` are Ollama's defaults; `member_timeout_s` is the limit of a vote in seconds,
-    `max_parallel` the calls in flight per model; `api_keys` maps base URLs to the bearer tokens sent there.
+    `ollama_url`, `keep_alive` and `num_ctx` are Ollama's defaults; `member_timeout_s` is the limit of a vote in
+    seconds, `max_parallel` the calls in flight per model; `api_keys` maps base URLs to the bearer tokens sent there.
     """
 
     ollama_url: str

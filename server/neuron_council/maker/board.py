@@ -1,4 +1,7 @@
-"""The board: who judges, in which order. The contrarian is last whatever the file says; it is sequencing, not a prompt."""
+"""The board: who judges, in which order.
+
+The contrarian is last whatever the file says; it is sequencing, not a prompt.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ class MemberSpec:
 
 @frozen
 class BoundMember:
-    """A member with the adapter that reaches its model, the limit of its vote in seconds, and the queue for its model."""
+    """A member with the adapter that reaches its model.
+
+    `timeout_s` is the limit of its vote in seconds, `turn` the queue for its model.
+    """
 
     member: Member
     adapter: Adapter
@@ -83,18 +89,18 @@ def order(specs: Sequence[MemberSpec], source: str) -> tuple[MemberSpec, ...]:
     id twice.
     """
     if twice := [name for name, times in Counter(spec.id for spec in specs).items() if times > 1]:
-        raise ConfigError(f"{source}: [[member]] id {twice[0]!r}: the id stands twice. Give every member an id of its own.")
+        raise ConfigError(f"{source}: [[member]] id {twice[0]!r}: it stands twice. Give every member an id of its own.")
     contrarians = [spec for spec in specs if spec.role == "contrarian"]
     others = [spec for spec in specs if spec.role != "contrarian"]
     if len(contrarians) != 1:
         named = ", ".join(spec.id for spec in contrarians) or "none"
         raise ConfigError(
-            f'{source}: [[member]] role: exactly one member must be the contrarian, found {named}. Set role = "contrarian" '
-            "for one of them."
+            f"{source}: [[member]] role: exactly one member must be the contrarian, found {named}. "
+            'Set role = "contrarian" for one of them.'
         )
     if len(others) < MIN_OTHERS:
         raise ConfigError(
-            f"{source}: [[member]]: at least {MIN_OTHERS} members beside the contrarian {contrarians[0].id!r} are needed, "
-            f'found {len(others)}. Add [[member]] entries with role = "member".'
+            f"{source}: [[member]]: at least {MIN_OTHERS} members beside the contrarian {contrarians[0].id!r} are "
+            f'needed, found {len(others)}. Add [[member]] entries with role = "member".'
         )
     return (*others, *contrarians)

@@ -1,6 +1,7 @@
 """The debate engine: phases serial, members within a phase in parallel, the contrarian's challenge last.
 
-It asks and records. It decides nothing: which loop is the last is the checker's word, and a member that fails is evidence.
+It asks and records. It decides nothing: which loop is the last is the checker's word, and a member that fails is
+evidence.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ class DebateEngine:
         except TimeoutError:
             result, was_cut = Err(_cut_off(seat, stage)), True
         except Exception as error:  # noqa: BLE001 - a fault in an adapter is that member's failure, not the claim's loss
-            log.error("member %s: unexpected %s", seat.member.id, type(error).__name__)  # noqa: TRY400 - a traceback may quote the claim
+            # The traceback stays out of the log, for it may quote the claim.
+            log.error("member %s: unexpected %s", seat.member.id, type(error).__name__)  # noqa: TRY400 - as above
             result = Err(Failure(FailureKind.HTTP_ERROR, f"{seat.member.id}: unexpected {type(error).__name__}."))
         ended = self._clock()
         return _Answer(result, self._ms(began if stage == "asking" else ended), self._ms(ended), was_cut)
@@ -125,9 +127,7 @@ class DebateEngine:
         return (at - self._since) * 1000
 
 
-async def _within_its_time(
-    seat: BoundMember, prompt: Prompt, parse: Callable[[str], T]
-) -> Ok[tuple[T, Reply]] | Err:
+async def _within_its_time(seat: BoundMember, prompt: Prompt, parse: Callable[[str], T]) -> Ok[tuple[T, Reply]] | Err:
     """Ask, and once more where the reply does not hold what was asked for, all within the member's time."""
     try:
         async with asyncio.timeout(seat.timeout_s):
@@ -171,7 +171,7 @@ def _vote(seat: BoundMember, answer: _Answer[Ballot]) -> Vote:
         axes=ballot.axes,
         confidence=ballot.confidence,
         rationale=ballot.rationale,
-        probabilities=ballot_odds((token.text, {token.text: token.logprob, **dict(token.alternatives)}) for token in reply.tokens),
+        probabilities=ballot_odds(token.place for token in reply.tokens),
     )
 
 

@@ -13,9 +13,9 @@ _MAX_PORT = 65535
 def base_url(host: str) -> str:
     """HOST as a base URL without a slash at its end; empty is Ollama's default.
 
-    Without a scheme it is http on port 11434; `http://` alone means port 80, `https://` 443, as in Ollama. An unspecified
-    address (0.0.0.0, ::) is one to listen on, so the loopback address takes its place. A path is kept. Raises
-    ValueError, with the reason, for what is no address.
+    Without a scheme it is http on port 11434; `http://` alone means port 80, `https://` 443, as in Ollama. An
+    unspecified address (0.0.0.0, ::) is one to listen on, so the loopback address takes its place. A path is kept.
+    Raises ValueError, with the reason, for what is no address.
     """
     text = host.strip().strip("\"'").strip()
     scheme, separator, rest = text.partition("://")

@@ -1,4 +1,4 @@
-"""One member's HTTP line to its backend: every fault of transport or status comes back as a failure of a documented kind."""
+"""One member's HTTP line to its backend: every fault of transport or status comes back as a failure, never raised."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ MAX_QUOTE = 300
 
 _STATUS_KINDS = {401: FailureKind.UNAUTHORIZED, 403: FailureKind.UNAUTHORIZED, 503: FailureKind.BUSY}
 _OVERFLOW_WORDS = ("exceed_context_size", "context length", "context size", "context window")
+_CLOSED = "closed the connection without an answer"
 _HTTP_OK = 200
 _HTTP_NOT_FOUND = 404
 
@@ -67,7 +68,7 @@ class Line:
         answer = await self._once(method, path, content)
         if answer is None:
             answer = await self._once(method, path, content)
-        return answer if answer is not None else self._err(FailureKind.UNREACHABLE, "closed the connection without an answer")
+        return self._err(FailureKind.UNREACHABLE, _CLOSED) if answer is None else answer
 
     async def _once(self, method: str, path: str, content: bytes | None) -> Ok[dict[str, Any]] | Err | None:
         """One try; None where a kept connection turned out to be closed, which says nothing of the backend."""
@@ -93,7 +94,7 @@ class Line:
                 return None
             if isinstance(error, httpx.RemoteProtocolError) and "without sending a response" not in str(error):
                 return self._err(FailureKind.MALFORMED, "did not answer in HTTP")
-            return self._err(FailureKind.UNREACHABLE, "closed the connection without an answer")
+            return self._err(FailureKind.UNREACHABLE, _CLOSED)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return self._err(FailureKind.HTTP_ERROR, f"could not be asked ({_reason(error)})")
         try:
@@ -135,7 +136,10 @@ class Line:
 
 
 def error_text(value: object) -> str:
-    """The error text of an answer's JSON: a string, an object with a message, or JSON in a string; at most MAX_QUOTE characters."""
+    """The error text of an answer's JSON, at most MAX_QUOTE characters.
+
+    It may be a string, an object with a message, or either as JSON in a string.
+    """
     error = value.get("error") if isinstance(value, dict) else None
     if isinstance(error, str) and error.lstrip().startswith("{"):
         inner = _json(error.encode(errors="replace"))

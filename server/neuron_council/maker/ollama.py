@@ -49,7 +49,10 @@ class OllamaBackend:
     def __init__(
         self, url: str, *, keep_alive: str | int, num_ctx: int, connections: int, api_key: str | None = None
     ) -> None:
-        """URL is the base URL, KEEP_ALIVE a duration with a unit or seconds, CONNECTIONS the calls in flight per member at most."""
+        """URL is the base URL, KEEP_ALIVE a duration with a unit or seconds.
+
+        CONNECTIONS bounds the calls in flight per member.
+        """
         self.url = url
         self.keep_alive = keep_alive
         self.num_ctx = num_ctx
@@ -68,7 +71,7 @@ class OllamaBackend:
     def line(self) -> Line:
         """A new HTTP line to the server."""
         cures = {
-            FailureKind.UNREACHABLE: "Start it with `ollama serve`, or name its address as `base_url` in council.toml.",
+            FailureKind.UNREACHABLE: "Start it with `ollama serve`, or give its `base_url` in council.toml.",
             FailureKind.UNAUTHORIZED: "Sign in there, or name another `base_url` in council.toml.",
         }
         return Line(self.url, cures=cures, api_key=self._api_key, connections=self._connections + 1)
@@ -216,7 +219,8 @@ class OllamaBackend:
         if answer.value.get("remote_host"):
             return Failure(
                 FailureKind.MODEL_NOT_FOUND,
-                f"{adapter.model} runs on another host, so claims would leave this machine. Name a local model in council.toml.",
+                f"{adapter.model} runs on another host, so claims would leave this machine. "
+                "Name a local model in council.toml.",
             )
         adapter.residence.think = _think(answer.value)
         return None
@@ -244,8 +248,8 @@ _Key = tuple[str, int]
 class _Residence:
     """What is known of a model with one window: loaded from here, listed by `/api/ps` and when, with which window.
 
-    `own_window` is what the server made of the window asked for, `think` the value that turns thinking off or down, None
-    where the model does not think or nobody knows.
+    `own_window` is what the server made of the window asked for, `think` the value that turns thinking off or down,
+    None where the model does not think or nobody knows.
     """
 
     is_ours: bool = False
@@ -306,8 +310,8 @@ class OllamaAdapter:
         """The failure of a model that is not installed."""
         return Failure(
             FailureKind.MODEL_NOT_FOUND,
-            f"{self.model} is not installed at {self._backend.url}. Install it with `ollama pull {self.model}`, make it with "
-            f"`ollama create {self.model}` if it is your own, or name another model in council.toml.",
+            f"{self.model} is not installed at {self._backend.url}. Install it with `ollama pull {self.model}`, make "
+            f"it with `ollama create {self.model}` if it is your own, or name another model in council.toml.",
         )
 
     def _frame(self, max_tokens: int) -> dict[str, Any]:
@@ -323,7 +327,9 @@ class OllamaAdapter:
     def _body(self, prompt: Prompt) -> dict[str, Any]:
         odds = {"logprobs": True, "top_logprobs": MAX_ALTERNATIVES} if prompt.wants_odds else {}
         messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
-        return self._frame(prompt.max_tokens) | {"messages": messages, "format": prompt.schema, "truncate": False} | odds
+        return (
+            self._frame(prompt.max_tokens) | {"messages": messages, "format": prompt.schema, "truncate": False} | odds
+        )
 
     async def _patiently(self, body: Mapping[str, Any]) -> Ok[dict[str, Any]] | Err:
         for pause in (*BUSY_PAUSES_S, None):
@@ -368,7 +374,7 @@ def _size(prompt: Prompt) -> int:
 
 
 def _think(shown: Mapping[str, Any]) -> bool | str | None:
-    """What `think` a model of `/api/show` needs: nothing unless it can think, then off, or low for gpt-oss, which cannot stop."""
+    """What `think` a model of `/api/show` needs: none unless it can think, then off, or low for gpt-oss."""
     details = shown.get("details")
     family = details.get("family") if isinstance(details, dict) else None
     capabilities = shown.get("capabilities")
@@ -392,7 +398,7 @@ def _load_failure(model: str, failure: Failure) -> Failure | None:
 
 
 def _row(answer: Ok[dict[str, Any]] | Err, model: str) -> dict[str, Any] | None:
-    """The row of MODEL in what `/api/tags` or `/api/ps` answered; names match without case, `:latest` may be left out."""
+    """The row of MODEL in a listing; names match without case, and `:latest` may be left out."""
     rows = answer.value.get("models") if isinstance(answer, Ok) else None
     wanted = _full_name(model)
     for row in rows if isinstance(rows, list) else ():

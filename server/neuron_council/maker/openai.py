@@ -76,7 +76,8 @@ class OpenAIBackend:
             async with asyncio.timeout(wait_s):
                 failure = await self._ready()
         except TimeoutError:
-            failure = Failure(FailureKind.NOT_LOADED, f"{self.url} was still loading {model} after {wait_s:.1f} s. Ask again.")
+            message = f"{self.url} was still loading {model} after {wait_s:.1f} s. Ask again."
+            failure = Failure(FailureKind.NOT_LOADED, message)
         yield failure
 
     def used(self) -> None:
@@ -140,7 +141,10 @@ class OpenAIAdapter:
             "seed": 0,
             "max_tokens": prompt.max_tokens,
             "messages": [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}],
-            "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": prompt.schema}},
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "strict": True, "schema": prompt.schema},
+            },
             **({"logprobs": True, "top_logprobs": MAX_ALTERNATIVES} if prompt.wants_odds else {}),
             **self._own,
         }
