@@ -1,0 +1,755 @@
+;;; neuron-council-rpc.el --- The council's server and the requests to it  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; One server process for one Emacs, started by the first request and spoken to through jsonrpc.el.
+;;
+;; A request is a job.  `neuron-council-rpc-submit' sends it or queues it until the server has answered `initialize';
+;; it never waits and never signals.  A job ends exactly once, with a result or with a condition: by the server's
+;; answer, the server's death, its deadline or its cancellation.  `neuron-council-rpc-await' is the only wait.
+;;
+;; jsonrpc.el is used through its public functions only, and its own waits (`jsonrpc-request', `jsonrpc-shutdown') not
+;; at all: they cannot be left with C-g from a timer, and hold back the answers to other requests.  It is loaded with
+;; the first server, since it takes ten times as long to load as this package.
+
+;;; Code:
+
+(eval-when-compile
+  (require 'cl-lib)
+  (require 'subr-x))
+(require 'neuron-council-text)
+
+(declare-function jsonrpc-async-request "jsonrpc")
+(declare-function jsonrpc-notify "jsonrpc")
+(declare-function make-instance "eieio")
+
+(defconst neuron-council-version "0.1.0"
+  "Version of the package; the server's is compared with it.")
+
+(defconst neuron-council-rpc--protocol 1
+  "The version of the wire that this client speaks.")
+
+;;;; Options
+
+(defcustom neuron-council-server-command nil
+  "The server's program and all its arguments, as a list of strings.
+For example (\"/opt/council/bin/neuron-council\" \"serve\").
+When nil, the server is looked for: in the folder .venv of the checkout
+this file belongs to, then as neuron-council in the variable `exec-path',
+then as a module of python3.  Used when a server is started, so
+after a change use \\[neuron-council-restart]."
+  :type '(choice (const :tag "Look for it" nil)
+                 (repeat :tag "Program and arguments" string))
+  :risky t
+  :group 'neuron-council)
+
+(defcustom neuron-council-initialization-options nil
+  "What the server is told at its start, over its file and its environment.
+A property list of the tables and keys of council.toml, for example
+
+  (:council (:deadline_s 30) :ollama (:num_ctx 4096)
+   :member ((:id \"a\" :model \"a:latest\" :role \"member\")))
+
+A list that begins with a keyword is a table, any other list an array.
+Used when a server is started, so after a change use
+\\[neuron-council-restart]."
+  :type '(plist :key-type (symbol :tag "Table") :value-type (sexp :tag "Keys and values"))
+  :risky t
+  :group 'neuron-council)
+
+(defcustom neuron-council-timeout 75
+  "Seconds to wait for a verdict, the server's start included.
+It should be larger than the server's own `deadline_s' (60)."
+  :type 'number
+  :safe #'numberp
+  :group 'neuron-council)
+
+(defcustom neuron-council-events-buffer-size 0
+  "Characters of traffic to keep in the buffer \"*neuron-council events*\".
+The traffic holds claims and contexts; 0 keeps nothing.  Used when a
+server is started."
+  :type 'natnum
+  :safe #'natnump
+  :group 'neuron-council)
+
+;;;; Errors
+
+(define-error 'neuron-council-error "Neuron Council")
+(define-error 'neuron-council-refused "Neuron Council" 'neuron-council-error)
+(define-error 'neuron-council-cancelled "Neuron Council" 'neuron-council-error)
+(define-error 'neuron-council-not-found "Neuron Council" '(neuron-council-error user-error))
+
+(defun neuron-council-rpc-condition-text (condition)
+  "Return what CONDITION, an error that was caught, says to a person."
+  (if (and (memq 'neuron-council-error (get (car condition) 'error-conditions)) (stringp (cadr condition)))
+      (cadr condition)
+    (error-message-string condition)))
+
+;;;; Log
+
+(defconst neuron-council-rpc--log-size 100000
+  "Characters that the log keeps, the newest.")
+
+(defun neuron-council-rpc--log-insert (text)
+  "Append TEXT to the log and drop what is too old."
+  (with-current-buffer (neuron-council-rpc-log-buffer)
+    (let ((inhibit-read-only t)
+          (at-end (eobp)))
+      (save-excursion
+        (goto-char (point-max))
+        (insert text)
+        (when (> (buffer-size) (* 2 neuron-council-rpc--log-size))
+          (delete-region (point-min) (- (point-max) neuron-council-rpc--log-size))))
+      (when at-end (goto-char (point-max))))))
+
+(defun neuron-council-rpc-log-buffer ()
+  "Return the buffer of the log, made if need be."
+  (or (get-buffer "*neuron-council log*")
+      (with-current-buffer (get-buffer-create "*neuron-council log*")
+        (special-mode)
+        (buffer-disable-undo)
+        (current-buffer))))
+
+(defun neuron-council-rpc-log (format &rest arguments)
+  "Append a line to the log: the time, and FORMAT with ARGUMENTS.
+Ids, times and sizes may stand in the log, claims and contexts not."
+  (neuron-council-rpc--log-insert
+   (concat (format-time-string "%H:%M:%S.%3N ") (apply #'format format arguments) "\n")))
+
+;;;; Finding the server
+
+(defconst neuron-council-rpc--file (or load-file-name buffer-file-name)
+  "This file, as it was loaded.")
+
+(defvar neuron-council-rpc--interpreters nil
+  "Alist from a python3 to the interpreter behind it that has the module.")
+
+(defun neuron-council-rpc--program (name)
+  "Return the absolute name of the local program NAME, nil where there is none."
+  (if (string-match-p "/" name)
+      (let ((file (expand-file-name name)))
+        (and (file-regular-p file) (file-executable-p file) file))
+    (executable-find name)))
+
+(defun neuron-council-rpc--roots ()
+  "Return the folders a checkout's .venv may stand in, by this file's place.
+Package managers link only the .el file, so its link is followed."
+  (let* ((source (concat (file-name-sans-extension neuron-council-rpc--file) ".el"))
+         (folders (delete-dups (list (file-name-directory source)
+                                     (file-name-directory (file-truename source))))))
+    (delete-dups (apply #'append (mapcar (lambda (folder)
+                                           (list folder (file-name-directory (directory-file-name folder))))
+                                         folders)))))
+
+(defun neuron-council-rpc--interpreter ()
+  "Return a Python interpreter that has the server as a module, or nil."
+  (when-let ((python (executable-find "python3")))
+    (or (cdr (assoc python neuron-council-rpc--interpreters))
+        (with-temp-buffer
+          ;; A version manager's python3 is a slow script; the interpreter itself knows its name.
+          (when (and (eql 0 (call-process python nil '(t nil) nil "-c"
+                                          "import importlib.util as u, sys; \
+print(sys.executable if u.find_spec('neuron_council') else '', end='')"))
+                     (> (buffer-size) 0))
+            (push (cons python (buffer-string)) neuron-council-rpc--interpreters)
+            (buffer-string))))))
+
+(defun neuron-council-rpc--install-command ()
+  "Return the shell command that would install the server."
+  (let ((checkout nil))
+    (dolist (root (neuron-council-rpc--roots))
+      (when (and (not checkout) (file-exists-p (expand-file-name "pyproject.toml" root)))
+        (setq checkout root)))
+    (if checkout
+        (format "make -C %s setup" (shell-quote-argument (directory-file-name checkout)))
+      "python3 -m pip install neuron-council")))
+
+(defun neuron-council-rpc--command ()
+  "Return the command that starts the server, its program found.
+Signal `neuron-council-not-found' where there is none."
+  (cond
+   (neuron-council-server-command
+    (unless (and (proper-list-p neuron-council-server-command)
+                 (null (delq t (mapcar #'stringp neuron-council-server-command))))
+      (signal 'neuron-council-not-found
+              '("`neuron-council-server-command' is not a list of strings: set the program and each argument apart")))
+    (cons (or (neuron-council-rpc--program (car neuron-council-server-command))
+              (signal 'neuron-council-not-found
+                      (list (format "there is no program %s: mend `neuron-council-server-command', \
+or set it to nil and run: %s"
+                                    (car neuron-council-server-command) (neuron-council-rpc--install-command)))))
+          (cdr neuron-council-server-command)))
+   ((let ((found nil))
+      (dolist (root (neuron-council-rpc--roots))
+        (setq found (or found (neuron-council-rpc--program (expand-file-name ".venv/bin/neuron-council" root)))))
+      (setq found (or found (executable-find "neuron-council")))
+      (and found (list found "serve"))))
+   ((when-let ((python (neuron-council-rpc--interpreter)))
+      (list python "-m" "neuron_council" "serve")))
+   (t
+    (neuron-council-rpc-log "Looked for the server in %s; exec-path is %s" (neuron-council-rpc--roots) exec-path)
+    (signal 'neuron-council-not-found
+            (list (format "no server is installed: run `%s', or set `neuron-council-server-command'"
+                          (neuron-council-rpc--install-command)))))))
+
+;;;; JSON
+
+(defun neuron-council-rpc--lisp (value)
+  "Return VALUE of a reply as Lisp: arrays as lists, null and false as nil."
+  (cond ((vectorp value) (mapcar #'neuron-council-rpc--lisp value))
+        ((consp value) (mapcar #'neuron-council-rpc--lisp value))
+        ((eq value :json-false) nil)
+        (t value)))
+
+(defun neuron-council-rpc--json (value)
+  "Return VALUE as jsonrpc.el takes it: a list without keywords is an array."
+  (cond ((stringp value) (neuron-council-text-clean value))
+        ((not (consp value)) value)
+        ((keywordp (car value))
+         (let ((table nil))
+           (while value
+             (push (pop value) table)
+             (push (neuron-council-rpc--json (pop value)) table))
+           (nreverse table)))
+        (t (vconcat (mapcar #'neuron-council-rpc--json value)))))
+
+;;;; Jobs
+
+(cl-defstruct (neuron-council-rpc--server (:constructor neuron-council-rpc--make-server) (:copier nil))
+  "One process of the server."
+  command
+  connection
+  process
+  stderr                                ; pipe process
+  (said "")                             ; the end of what came through it
+  (state 'starting)                     ; starting, ready, ended
+  started                               ; seconds since the epoch
+  answered                              ; non-nil once it has answered a job
+  timers)
+
+(cl-defstruct (neuron-council-job (:constructor neuron-council-rpc--make-job) (:copier nil))
+  "One request to the council, from its making to its end."
+  method                                ; keyword
+  params                                ; plist, a string at :workDoneToken
+  label                                 ; a few words for a person, maybe model or user text
+  callback                              ; called once with RESULT and CONDITION, one of them nil; nil if waited for
+  watcher                               ; called with the job whenever `note' has changed
+  buffer                                ; where `callback' runs, if it is still alive
+  (state 'made)                         ; made, queued, sent, done
+  server                                ; the server it was given to
+  timer                                 ; its deadline
+  started                               ; seconds since the epoch
+  seconds                               ; that it may take
+  note                                  ; what the server last said about it
+  result
+  condition)
+
+(defvar neuron-council-rpc-jobs nil
+  "Jobs that have not ended, or whose callback has not run; the newest first.")
+
+(defvar neuron-council-rpc-jobs-hook nil
+  "Run when a job begins, gets on or ends; must be quick.")
+
+(defvar neuron-council-rpc--tokens 0
+  "How many tokens this Emacs has made.")
+
+(defun neuron-council-rpc-make-job (method params label &optional callback watcher)
+  "Make a job for METHOD with PARAMS, called LABEL where a person sees it.
+CALLBACK gets the result and the condition, one of which is nil, once and
+later, in the current buffer if that is alive; it is nil for a job that
+will be waited for.  WATCHER gets the job as it gets on."
+  (neuron-council-rpc--make-job
+   :method method :label label :callback callback :watcher watcher
+   :buffer (current-buffer) :started (float-time) :seconds neuron-council-timeout
+   :params (append params (list :workDoneToken (format "emacs-%d-%d" (emacs-pid)
+                                                       (setq neuron-council-rpc--tokens
+                                                             (1+ neuron-council-rpc--tokens)))))))
+
+(defun neuron-council-rpc-job-done-p (job)
+  "Return non-nil when JOB has ended."
+  (eq (neuron-council-job-state job) 'done))
+
+(defun neuron-council-rpc--token (job)
+  "Return the token by which the server knows JOB."
+  (plist-get (neuron-council-job-params job) :workDoneToken))
+
+(defun neuron-council-rpc--guard (what function &rest arguments)
+  "Call FUNCTION with ARGUMENTS; log an error of it as one of WHAT.
+Nothing of ours may let an error out to jsonrpc.el: Emacs 28 freezes for
+two seconds then, or ends where it runs in batch."
+  (condition-case problem
+      (apply function arguments)
+    (error
+     (neuron-council-rpc-log "Error in %s: %s" what (car problem))
+     (message "Neuron Council: error in %s: %s" what (error-message-string problem)))))
+
+(defun neuron-council-rpc-deliver (job)
+  "Give the outcome of JOB to its callback, the first time it is asked to."
+  (when (memq job neuron-council-rpc-jobs)
+    (setq neuron-council-rpc-jobs (delq job neuron-council-rpc-jobs))
+    (with-temp-buffer
+      (when (buffer-live-p (neuron-council-job-buffer job))
+        (set-buffer (neuron-council-job-buffer job)))
+      (neuron-council-rpc--guard "a council callback" (neuron-council-job-callback job)
+                                 (neuron-council-job-result job) (neuron-council-job-condition job)))))
+
+(defun neuron-council-rpc-end (job result condition)
+  "End JOB with RESULT, or with CONDITION, unless it has ended."
+  (unless (neuron-council-rpc-job-done-p job)
+    (setf (neuron-council-job-state job) 'done
+          (neuron-council-job-result job) result
+          (neuron-council-job-condition job) condition)
+    (when (neuron-council-job-timer job)
+      (cancel-timer (neuron-council-job-timer job)))
+    (neuron-council-rpc-log "%s %s after %.2f s" (neuron-council-rpc--token job)
+                            (if condition (car condition) "answered")
+                            (- (float-time) (neuron-council-job-started job)))
+    (if (neuron-council-job-callback job)
+        (run-at-time 0 nil #'neuron-council-rpc-deliver job)
+      (setq neuron-council-rpc-jobs (delq job neuron-council-rpc-jobs)))
+    (neuron-council-rpc--guard "a council display" #'run-hooks 'neuron-council-rpc-jobs-hook)))
+
+(defun neuron-council-rpc-cancel (job condition)
+  "End JOB with CONDITION and tell the server, so that the models stop."
+  (unless (neuron-council-rpc-job-done-p job)
+    (let ((sent (eq (neuron-council-job-state job) 'sent))
+          (server (neuron-council-job-server job)))
+      (neuron-council-rpc-end job nil condition)
+      (when (and sent (neuron-council-rpc--live-p server))
+        (condition-case problem
+            (jsonrpc-notify (neuron-council-rpc--server-connection server) :window/workDoneProgress/cancel
+                            (list :token (neuron-council-rpc--token job)))
+          (error (neuron-council-rpc-log "The cancellation could not be sent: %s" (car problem))))))))
+
+(defun neuron-council-rpc--timed-out (job)
+  "Cancel JOB, whose time is over."
+  (neuron-council-rpc-cancel
+   job
+   (list 'neuron-council-error
+         (format (if (eq (neuron-council-job-state job) 'queued)
+                     "the server did not get ready within %s s (`neuron-council-timeout')"
+                   "no answer within %s s (`neuron-council-timeout')")
+                 (neuron-council-job-seconds job)))))
+
+(defun neuron-council-rpc--answer-condition (answer)
+  "Return the condition for ANSWER, the error object of a reply."
+  (let ((code (plist-get answer :code))
+        (text (plist-get answer :message)))
+    (list (pcase code
+            (-32602 'neuron-council-refused)
+            (_ 'neuron-council-error))
+          (if (stringp text) (neuron-council-text-plain text) (format "the server answered error %s" code)))))
+
+(defun neuron-council-rpc--send (job)
+  "Send JOB to its server, which is ready."
+  (setf (neuron-council-job-state job) 'sent)
+  (condition-case problem
+      (jsonrpc-async-request
+       (neuron-council-rpc--server-connection (neuron-council-job-server job))
+       (neuron-council-job-method job) (neuron-council-job-params job)
+       :success-fn (lambda (result)
+                     (setf (neuron-council-rpc--server-answered (neuron-council-job-server job)) t)
+                     (if (neuron-council-rpc-job-done-p job)
+                         (neuron-council-rpc-log "%s was answered too late" (neuron-council-rpc--token job))
+                       (neuron-council-rpc-end job (neuron-council-rpc--lisp result) nil)))
+       :error-fn (lambda (answer)
+                   ;; jsonrpc.el's own code for a death, which `neuron-council-rpc--died' words better.
+                   (unless (eql (plist-get answer :code) -1)
+                     (setf (neuron-council-rpc--server-answered (neuron-council-job-server job)) t)
+                     (neuron-council-rpc-end job nil (neuron-council-rpc--answer-condition answer))))
+       ;; Ours comes first; this one only makes jsonrpc.el forget.
+       :timeout (+ (neuron-council-job-seconds job) 60)
+       :timeout-fn #'ignore)
+    (error
+     (if (neuron-council-rpc--live-p (neuron-council-job-server job))
+         (neuron-council-rpc-end job nil (list 'neuron-council-error (error-message-string problem)))
+       (neuron-council-rpc--died (neuron-council-job-server job))))))
+
+(defun neuron-council-rpc-submit (job)
+  "Send JOB, or queue it until the server is ready.
+Whatever stands in the way is the condition that JOB ends with."
+  (push job neuron-council-rpc-jobs)
+  (setf (neuron-council-job-state job) 'queued)
+  (when (neuron-council-job-callback job)
+    (setf (neuron-council-job-timer job)
+          (run-at-time (neuron-council-job-seconds job) nil #'neuron-council-rpc--timed-out job)))
+  (condition-case problem
+      (let ((server (neuron-council-rpc--ensure)))
+        (setf (neuron-council-job-server job) server)
+        (when (eq (neuron-council-rpc--server-state server) 'ready)
+          (neuron-council-rpc--send job)))
+    (neuron-council-error (neuron-council-rpc-end job nil problem))
+    (error (neuron-council-rpc-end job nil (list 'neuron-council-error (error-message-string problem)))))
+  (neuron-council-rpc--guard "a council display" #'run-hooks 'neuron-council-rpc-jobs-hook))
+
+(defun neuron-council-rpc-await (job)
+  "Submit JOB, wait for its end, return its result or signal its condition.
+The wait lasts as long as JOB may take and can be quit.
+When it ends in any other way than by an answer, the job is cancelled."
+  (let ((deadline (+ (float-time) (neuron-council-job-seconds job))))
+    (unwind-protect
+        (progn
+          (neuron-council-rpc-submit job)
+          (while (not (neuron-council-rpc-job-done-p job))
+            (let ((left (- deadline (float-time))))
+              (if (<= left 0)
+                  (neuron-council-rpc--timed-out job)
+                ;; A timer or a filter that waits here has C-g blocked.
+                (let ((inhibit-quit nil))
+                  (accept-process-output nil (min left 0.1)))))))
+      (neuron-council-rpc-cancel job '(neuron-council-cancelled "cancelled")))
+    (when (neuron-council-job-condition job)
+      (signal (car (neuron-council-job-condition job)) (cdr (neuron-council-job-condition job))))
+    (neuron-council-job-result job)))
+
+;;;; Server
+
+(defvar neuron-council-rpc--server nil
+  "The server that was started last.")
+
+(defvar neuron-council-rpc--deaths nil
+  "The deaths in a row: a plist of :count, :at, :command and :reason, or nil.")
+
+(defconst neuron-council-rpc--start-limit 30
+  "Seconds a server may take to answer `initialize'.
+It starts in less than one; its models are loaded afterwards.")
+
+(defconst neuron-council-rpc--deaths-limit 5
+  "After so many deaths in a row a server is no longer started by itself.")
+
+(defun neuron-council-rpc--live-p (server)
+  "Return non-nil while SERVER, which may be nil, can be written to."
+  (and server
+       (not (eq (neuron-council-rpc--server-state server) 'ended))
+       (process-live-p (neuron-council-rpc--server-process server))))
+
+(defun neuron-council-rpc--ensure ()
+  "Return a live server, started if there is none.
+Signal `neuron-council-error' where that cannot be, now or for good."
+  (let ((server neuron-council-rpc--server))
+    (when (and server (not (eq (neuron-council-rpc--server-state server) 'ended))
+               (not (neuron-council-rpc--live-p server)))
+      (neuron-council-rpc--died server))
+    (if (neuron-council-rpc--live-p server)
+        server
+      ;; A folder that is gone or remote must not matter.
+      (let* ((default-directory (if (file-directory-p "~/") (expand-file-name "~/") "/"))
+             (command (neuron-council-rpc--command)))
+        (neuron-council-rpc--back-off command)
+        (setq neuron-council-rpc--server (neuron-council-rpc--start command))))))
+
+(defun neuron-council-rpc--back-off (command)
+  "Signal `neuron-council-error' when COMMAND died too often to be run now."
+  (let* ((deaths neuron-council-rpc--deaths)
+         (count (or (plist-get deaths :count) 0)))
+    (when (and (>= count 2) (equal command (plist-get deaths :command)))
+      (let* ((stopped (>= count neuron-council-rpc--deaths-limit))
+             (left (- (+ (plist-get deaths :at) (min 60 (expt 2 (- count 2)))) (float-time))))
+        (when (or stopped (> left 0))
+          (signal 'neuron-council-error
+                  (list (format "the server failed %d times in a row, it is not started again %s \
+(M-x neuron-council-restart starts it now, M-x neuron-council-show-log shows what it said); the last time %s"
+                                count (if stopped "by itself" (format "for %.0f s" (max 1 left)))
+                                (plist-get deaths :reason)))))))))
+
+(defun neuron-council-rpc--count-death (server reason)
+  "Count the death of SERVER for REASON; long life or an answer ends the row."
+  (let* ((deaths neuron-council-rpc--deaths)
+         (in-a-row (and (equal (neuron-council-rpc--server-command server) (plist-get deaths :command))
+                        (not (neuron-council-rpc--server-answered server))
+                        (< (- (float-time) (neuron-council-rpc--server-started server)) 60))))
+    (setq neuron-council-rpc--deaths
+          (list :count (1+ (if in-a-row (plist-get deaths :count) 0)) :at (float-time)
+                :command (neuron-council-rpc--server-command server) :reason reason))))
+
+(defun neuron-council-rpc--connect (server)
+  "Start the process of SERVER and set its connection to it."
+  (require 'jsonrpc)
+  (let* ((name "neuron-council")
+         ;; jsonrpc.el would copy every line of a stderr buffer into its events, without bound.
+         (stderr (make-pipe-process :name (concat name " stderr") :noquery t :coding 'utf-8-unix
+                                    :buffer (get-buffer-create (format " *%s stderr pipe*" name))
+                                    :filter (lambda (_ text) (neuron-council-rpc--hear server text))
+                                    :sentinel #'ignore))
+         (slots (list
+                 :name name
+                 :process (lambda ()
+                            (let ((process-environment
+                                   (append '("PYTHONUNBUFFERED=1" "PYTHONUTF8=1") process-environment)))
+                              (setf (neuron-council-rpc--server-process server)
+                                    (make-process :name name :command (neuron-council-rpc--server-command server)
+                                                  :connection-type 'pipe :coding 'utf-8-emacs-unix
+                                                  :noquery t :stderr stderr))))
+                 :notification-dispatcher (lambda (_ method params)
+                                            (neuron-council-rpc--guard "a council notification"
+                                                                       #'neuron-council-rpc--notified method params))
+                 :on-shutdown (lambda (_) (neuron-council-rpc--died server))))
+         (size neuron-council-events-buffer-size)
+         (connection nil))
+    (setf (neuron-council-rpc--server-stderr server) stderr)
+    (unwind-protect
+        (setq connection
+              ;; The keyword has changed between versions; a failed try starts nothing.
+              (condition-case nil
+                  (apply #'make-instance 'jsonrpc-process-connection
+                         :events-buffer-config (list :size size :format 'full) slots)
+                (invalid-slot-name
+                 (apply #'make-instance 'jsonrpc-process-connection :events-buffer-scrollback-size size slots))))
+      (unless connection (delete-process stderr)))
+    (setf (neuron-council-rpc--server-connection server) connection)))
+
+(defun neuron-council-rpc--shield (process)
+  "Let no error in jsonrpc.el out of the filter and sentinel of PROCESS.
+On Emacs 28 an unexpected message is such an error, and the messages
+behind it are read only when the filter runs again."
+  (let ((filter (process-filter process))
+        (sentinel (process-sentinel process)))
+    (set-process-filter
+     process
+     (lambda (process text)
+       (let ((unread nil) (again t))
+         (while again
+           (setq again nil)
+           (condition-case problem
+               (funcall filter process text)
+             (error
+              (neuron-council-rpc-log "The server sent an unreadable message: %s" (car problem))
+              (let ((left (buffer-size (process-buffer process))))
+                (setq again (or (null unread) (< left unread))
+                      unread left
+                      text ""))))))))
+    (set-process-sentinel
+     process
+     (lambda (process change)
+       (let ((inhibit-message t)
+             (message-log-max nil))
+         (neuron-council-rpc--guard "a council sentinel" sentinel process change))))
+    ;; Any Lisp thread may wait for a verdict.
+    (set-process-thread process nil)))
+
+(defun neuron-council-rpc--start (command)
+  "Start the server by COMMAND and return it; its greeting comes later."
+  (let ((server (neuron-council-rpc--make-server :command command :started (float-time))))
+    (neuron-council-rpc--connect server)
+    (neuron-council-rpc--shield (neuron-council-rpc--server-process server))
+    (set-process-thread (neuron-council-rpc--server-stderr server) nil)
+    (neuron-council-rpc-log "Started %s as process %d" (car command)
+                            (process-id (neuron-council-rpc--server-process server)))
+    (add-hook 'kill-emacs-hook #'neuron-council-rpc--leave)
+    (setf (neuron-council-rpc--server-timers server)
+          ;; A program that cannot run is dead within milliseconds, and writing to it then would end an Emacs in batch
+          ;; by SIGPIPE.  So it is written to a moment later, if it lives.
+          (list (run-at-time 0.02 nil #'neuron-council-rpc--greet server)
+                (run-at-time neuron-council-rpc--start-limit nil #'neuron-council-rpc--start-timed-out server)))
+    server))
+
+(defun neuron-council-rpc--greet (server)
+  "Send `initialize' to SERVER."
+  (if (not (neuron-council-rpc--live-p server))
+      (neuron-council-rpc--died server)
+    (jsonrpc-async-request
+     (neuron-council-rpc--server-connection server) :initialize
+     (list :processId (emacs-pid)
+           :rootUri nil
+           :clientInfo (list :name "neuron-council.el"
+                             :version (format "%s (Emacs %s)" neuron-council-version emacs-version))
+           :capabilities (make-hash-table)
+           :initializationOptions (neuron-council-rpc--json neuron-council-initialization-options))
+     :success-fn (lambda (result)
+                   (neuron-council-rpc--guard "the start of the council's server"
+                                              #'neuron-council-rpc--greeted server result))
+     :error-fn (lambda (answer)
+                 (unless (eql (plist-get answer :code) -1)
+                   (neuron-council-rpc--fail
+                    server (list 'neuron-council-error
+                                 (concat "the server cannot start: "
+                                         (cadr (neuron-council-rpc--answer-condition answer)))))))
+     :timeout (+ neuron-council-rpc--start-limit 60)
+     :timeout-fn #'ignore)))
+
+(defun neuron-council-rpc--greeted (server result)
+  "Make SERVER ready, which answered `initialize' with RESULT, and send its jobs."
+  (let* ((council (plist-get (plist-get (plist-get result :capabilities) :experimental) :neuronCouncil))
+         (protocol (plist-get council :protocol))
+         (version (plist-get (plist-get result :serverInfo) :version)))
+    (cond
+     ((not (eq (neuron-council-rpc--server-state server) 'starting)))
+     ((not (equal protocol neuron-council-rpc--protocol))
+      (neuron-council-rpc--fail
+       server (list 'neuron-council-error
+                    (format "the server (version %s) speaks protocol %s, neuron-council.el %s speaks %d; \
+update the server: %s"
+                            (or version "unknown") (or protocol "unknown") neuron-council-version
+                            neuron-council-rpc--protocol (neuron-council-rpc--install-command)))))
+     (t
+      (neuron-council-rpc-log "The server is ready, version %s%s" version
+                              (if (equal version neuron-council-version)
+                                  ""
+                                (format "; neuron-council.el has version %s" neuron-council-version)))
+      (mapc #'cancel-timer (neuron-council-rpc--server-timers server))
+      (setf (neuron-council-rpc--server-state server) 'ready)
+      (jsonrpc-notify (neuron-council-rpc--server-connection server) :initialized (make-hash-table))
+      (dolist (job (reverse neuron-council-rpc-jobs))
+        (when (and (eq (neuron-council-job-server job) server)
+                   (eq (neuron-council-job-state job) 'queued))
+          (neuron-council-rpc--send job)))))))
+
+(defun neuron-council-rpc--start-timed-out (server)
+  "Give SERVER up, which has not answered `initialize'."
+  (neuron-council-rpc--fail server (list 'neuron-council-error
+                                         (format "the server did not answer within %d s of its start"
+                                                 neuron-council-rpc--start-limit))))
+
+(defun neuron-council-rpc--notified (method params)
+  "Handle the notification METHOD with PARAMS from the server."
+  (pcase method
+    ('$/progress
+     (let ((token (plist-get params :token))
+           (text (plist-get (plist-get params :value) :message)))
+       (when (stringp text)
+         (dolist (job neuron-council-rpc-jobs)
+           (when (equal token (neuron-council-rpc--token job))
+             (neuron-council-rpc--noted job (neuron-council-text-plain text)))))))
+    (_ (neuron-council-rpc-log "The server sent %s" method))))
+
+(defvar neuron-council-rpc--display-timer nil
+  "Timer of the next display of what jobs have got to.")
+
+(defun neuron-council-rpc--noted (job note)
+  "Keep NOTE as what JOB has got to, and show it, ten times a second at most."
+  (setf (neuron-council-job-note job) note)
+  (unless neuron-council-rpc--display-timer
+    (setq neuron-council-rpc--display-timer
+          (run-at-time 0.1 nil
+                       (lambda ()
+                         (setq neuron-council-rpc--display-timer nil)
+                         (dolist (job neuron-council-rpc-jobs)
+                           (when (neuron-council-job-watcher job)
+                             (neuron-council-rpc--guard "a council display"
+                                                        (neuron-council-job-watcher job) job)))
+                         (neuron-council-rpc--guard "a council display"
+                                                    #'run-hooks 'neuron-council-rpc-jobs-hook))))))
+
+;;;; The end of a server
+
+(defun neuron-council-rpc--hear (server text)
+  "Log TEXT, which SERVER wrote to its stderr, and keep the end of it."
+  (neuron-council-rpc--log-insert text)
+  (let ((said (concat (neuron-council-rpc--server-said server) text)))
+    (setf (neuron-council-rpc--server-said server) (substring said (max 0 (- (length said) 2000))))))
+
+(defun neuron-council-rpc--last-words (server)
+  "Return the last line SERVER wrote to its stderr, nil if there is none."
+  (let ((stderr (neuron-council-rpc--server-stderr server)))
+    ;; The death is often known before the reason has been read.
+    (dotimes (_ 20)
+      (when (process-live-p stderr)
+        (accept-process-output stderr 0.05 nil t))))
+  (let ((line (car (last (split-string (neuron-council-rpc--server-said server) "\n" t "[ \t\r]+")))))
+    (and line (neuron-council-text-plain line))))
+
+(defun neuron-council-rpc--died (server)
+  "Bury SERVER, whose process has ended by itself."
+  (unless (eq (neuron-council-rpc--server-state server) 'ended)
+    (let* ((process (neuron-council-rpc--server-process server))
+           (how (format "%s %d" (if (eq (process-status process) 'signal) "signal" "exit status")
+                        (process-exit-status process)))
+           (words (neuron-council-rpc--last-words server)))
+      (neuron-council-rpc--fail server
+                                (list 'neuron-council-error
+                                      (format "the server died (%s)%s" how (if words (concat ": " words) "")))))))
+
+(defun neuron-council-rpc--fail (server condition)
+  "End SERVER and its jobs with CONDITION, and count it as a death."
+  (unless (eq (neuron-council-rpc--server-state server) 'ended)
+    (neuron-council-rpc--count-death server (cadr condition))
+    (neuron-council-rpc--finish server condition)))
+
+(defun neuron-council-rpc--finish (server condition)
+  "End SERVER, its process and its jobs, the latter with CONDITION."
+  (setf (neuron-council-rpc--server-state server) 'ended)
+  (neuron-council-rpc-log "Server ended: %s" (cadr condition))
+  (mapc #'cancel-timer (neuron-council-rpc--server-timers server))
+  (delete-process (neuron-council-rpc--server-process server))
+  (delete-process (neuron-council-rpc--server-stderr server))
+  (dolist (job (reverse neuron-council-rpc-jobs))
+    (when (eq (neuron-council-job-server job) server)
+      (neuron-council-rpc-end job nil condition))))
+
+(defun neuron-council-rpc--wait-until (seconds predicate)
+  "Wait at most SECONDS until PREDICATE returns non-nil; return that."
+  (let ((deadline (+ (float-time) seconds)) (value nil))
+    (while (and (not (setq value (funcall predicate))) (< (float-time) deadline))
+      (accept-process-output nil 0.02))
+    value))
+
+(defun neuron-council-rpc-stop (reason)
+  "Ask the server to leave, and end it if it does not; its jobs end with REASON.
+This takes one and a half seconds at most."
+  (let ((server neuron-council-rpc--server))
+    (when (and server (not (eq (neuron-council-rpc--server-state server) 'ended)))
+      (let* ((process (neuron-council-rpc--server-process server))
+             (connection (neuron-council-rpc--server-connection server))
+             (ready (eq (neuron-council-rpc--server-state server) 'ready))
+             (answered nil))
+        (setf (neuron-council-rpc--server-state server) 'ended)
+        (unwind-protect
+            (condition-case problem
+                (when (process-live-p process)
+                  (when ready
+                    (jsonrpc-async-request connection :shutdown nil
+                                           :success-fn (lambda (_) (setq answered t))
+                                           :error-fn (lambda (_) (setq answered t))
+                                           :timeout 2 :timeout-fn #'ignore)
+                    (neuron-council-rpc--wait-until 1 (lambda () (or answered (not (process-live-p process))))))
+                  (when (process-live-p process)
+                    (jsonrpc-notify connection :exit nil)
+                    (process-send-eof process)
+                    (neuron-council-rpc--wait-until 0.5 (lambda () (not (process-live-p process))))))
+              (error (neuron-council-rpc-log "The server could not be asked to leave: %s" (car problem))))
+          (neuron-council-rpc--finish server (list 'neuron-council-error reason)))))))
+
+(defun neuron-council-rpc--leave ()
+  "End every job, deliver the outcomes, and tell the server that Emacs leaves.
+There is no event loop any more that would do it later, and a memory that
+waits for its verdict would be lost."
+  (dolist (job (reverse neuron-council-rpc-jobs))
+    (neuron-council-rpc-end job nil '(neuron-council-error "Emacs was left before the verdict"))
+    (when (neuron-council-job-callback job)
+      (neuron-council-rpc-deliver job)))
+  (when (neuron-council-rpc--live-p neuron-council-rpc--server)
+    (ignore-errors (jsonrpc-notify (neuron-council-rpc--server-connection neuron-council-rpc--server) :exit nil))))
+
+;;;; Commands
+
+;;;###autoload
+(defun neuron-council-show-log ()
+  "Show the log: what the client did and what the server wrote to stderr."
+  (interactive)
+  (pop-to-buffer (neuron-council-rpc-log-buffer))
+  (goto-char (point-max)))
+
+;;;###autoload
+(defun neuron-council-stop ()
+  "Stop the council's server; the next request starts it again.
+Claims being judged are given up; a memory among them is stored with the
+tag council-unavailable."
+  (interactive)
+  (neuron-council-rpc-stop "the server was stopped")
+  (unless noninteractive (message "The council's server is stopped")))
+
+;;;###autoload
+(defun neuron-council-restart ()
+  "Stop the council's server if it runs, and start it with the options set now.
+Earlier deaths of it are forgotten."
+  (interactive)
+  (neuron-council-rpc-stop "the server was restarted")
+  (setq neuron-council-rpc--deaths nil
+        neuron-council-rpc--interpreters nil)
+  (neuron-council-rpc--ensure)
+  (unless noninteractive (message "The council's server is starting")))
+
+(provide 'neuron-council-rpc)
+;;; neuron-council-rpc.el ends here
