@@ -16,8 +16,7 @@ from attrs import evolve, frozen
 
 from neuron_council.errors import ConfigError
 from neuron_council.evidence.debate import Role
-from neuron_council.maker.backends import Connections
-from neuron_council.maker.board import DEFAULT_SPECS, BackendName, MemberSpec, order
+from neuron_council.maker.board import DEFAULT_SPECS, BackendName, Connections, MemberSpec, order
 from neuron_council.maker.host import base_url
 
 VARIABLE_PREFIX = "NEURON_COUNCIL_"

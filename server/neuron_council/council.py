@@ -19,6 +19,7 @@ from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.report import Status, VerificationReport
 from neuron_council.evidence.verdict import Verdict
 from neuron_council.maker.adapter import BackendState
+from neuron_council.maker.backends import seat
 from neuron_council.maker.debate import DebateEngine, OnVote
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class Council:
     def __init__(self, settings: Settings) -> None:
         """Opens no connection and starts nothing."""
         self._settings = settings
-        self._board, self._backends = settings.connections.seat(settings.members)
+        self._board, self._backends = seat(settings.members, settings.connections)
         self._warming: list[asyncio.Task[None]] = []
         self._in_flight = 0
 

@@ -75,6 +75,22 @@ class Board:
         return self.seats[-1]
 
 
+@frozen
+class Connections:
+    """How backends are reached.
+
+    `ollama_url`, `keep_alive` and `num_ctx` are Ollama's defaults; `member_timeout_s` is the limit of a vote in
+    seconds, `max_parallel` the calls in flight per model; `api_keys` maps base URLs to the bearer tokens sent there.
+    """
+
+    ollama_url: str
+    keep_alive: str | int
+    num_ctx: int
+    member_timeout_s: float
+    max_parallel: int
+    api_keys: Mapping[str, str]
+
+
 DEFAULT_SPECS = (
     MemberSpec("neuron", "neuron:latest", "member"),
     MemberSpec("neuron-ft", "neuron-ft:latest", "member"),
