@@ -1,0 +1,1 @@
+"""The checker: a pure judgement over what a debate left behind, which can ask no model."""

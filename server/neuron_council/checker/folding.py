@@ -1,0 +1,34 @@
+"""What both text oracles need to read a text in linear time."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_PIECE = 128
+# Arabic ligatures stand for whole phrases: a text of them would grow eighteenfold in its compatibility form.
+_LIGATURES = dict.fromkeys(range(0xFDF0, 0xFE00), " ")
+
+
+def by_pieces(text: str, form: Callable[[str], str]) -> str:
+    """TEXT with FORM (a Unicode normal form) made piece by piece: putting combining marks in order takes quadratic time."""
+    text = text.translate(_LIGATURES)
+    return "".join(form(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern for the longest of WORDS, letter by letter, so that no position is tried once a word."""
+    tails: dict[str, set[str]] = {}
+    optional = False
+    for word in words:
+        if word:
+            tails.setdefault(word[0], set()).add(word[1:])
+        else:
+            optional = True
+    if not tails:
+        return ""
+    branches = "|".join(re.escape(head) + any_of(tails[head]) for head in sorted(tails))
+    return f"(?:{branches})" + ("?" if optional else "")
