@@ -1,0 +1,1 @@
+"""JSON-RPC over stdio: frames, messages, methods and the life of the process that serves them."""

@@ -1,0 +1,158 @@
+"""Parameters of the methods: typed, strict, and refused with the name of the offending field, never with its value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import cattrs
+from attrs import Attribute, field, fields, frozen, has
+from cattrs.errors import AttributeValidationNote, ClassValidationError
+from cattrs.gen import make_dict_structure_fn, override
+from pygls.exceptions import JsonRpcInvalidParams
+
+from neuron_council.evidence.pack import MAX_CLAIM, MAX_CONTEXT
+from neuron_council.evidence.text import clean
+from neuron_council.rpc.message import cleaned, is_id
+
+T = TypeVar("T")
+Token = int | str
+
+LSP_NAMES = {
+    "initialization_options": "initializationOptions",
+    "process_id": "processId",
+    "work_done_token": "workDoneToken",
+}
+"""Fields that the Language Server Protocol names; ours are snake_case on the wire too."""
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+class _FieldError(Exception):
+    """Why a value is refused; `field` is None where whoever catches it knows the name."""
+
+    def __init__(self, reason: str, field: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.field = field
+
+
+def _claim(_: object, __: Attribute[str], claim: str) -> None:
+    if len(claim) > MAX_CLAIM:
+        raise _FieldError(f"must be at most {MAX_CLAIM:,} characters long, it has {len(claim):,}", "claim")
+    if not any(character.isalnum() for character in claim):
+        raise _FieldError("must hold a letter or a digit", "claim")
+
+
+def _context(_: object, __: Attribute[str | None], context: str | None) -> None:
+    if context is not None and len(context) > MAX_CONTEXT:
+        raise _FieldError(f"must be at most {MAX_CONTEXT:,} characters long, it has {len(context):,}", "context")
+
+
+def _uuid(_: object, attribute: Attribute[str | None], value: str | None) -> None:
+    if value is not None and _UUID.fullmatch(value) is None:
+        raise _FieldError("must be a UUID", attribute.name)
+
+
+def _positive(_: object, attribute: Attribute[int | None], value: int | None) -> None:
+    if value is not None and value < 1:
+        raise _FieldError("must be 1 or more", attribute.name)
+
+
+@frozen
+class InitializeParams:
+    """What the server reads of `initialize`; the options are for the configuration to judge."""
+
+    process_id: int | None = None
+    initialization_options: Any = field(default=None, converter=cleaned)
+
+
+@frozen
+class NoParams:
+    """A method that takes none."""
+
+
+@frozen
+class VerifyParams:
+    """A claim to judge. `deadline_ms` has an upper bound too, which the configuration sets."""
+
+    claim: str = field(validator=_claim)
+    context: str | None = field(default=None, validator=_context)
+    id: str | None = field(default=None, validator=_uuid)
+    fresh: bool = False
+    deadline_ms: int | None = field(default=None, validator=_positive)
+    work_done_token: Token | None = None
+
+
+def structure(params: Any, kind: type[T]) -> T:
+    """PARAMS as KIND. Raises JsonRpcInvalidParams, whose message begins with the name of the first field at fault.
+
+    Absent params are an empty object and a null field is an absent one: Emacs sends nil as null.
+    """
+    if not isinstance(params, dict | None):
+        raise JsonRpcInvalidParams("params: must be an object")
+    given = {key: value for key, value in (params or {}).items() if value is not None}
+    try:
+        return _CONVERTER.structure(given, kind)
+    except ClassValidationError as error:
+        raise JsonRpcInvalidParams(next(_faults(error))) from None
+    except RecursionError:
+        raise JsonRpcInvalidParams("params: are nested too deeply") from None
+
+
+def _faults(error: ClassValidationError) -> Iterator[str]:
+    for fault in error.exceptions:
+        notes = [note.name for note in getattr(fault, "__notes__", ()) if isinstance(note, AttributeValidationNote)]
+        name = fault.field if isinstance(fault, _FieldError) and fault.field else next(iter(notes), "params")
+        if isinstance(fault, RecursionError):
+            reason = "is nested too deeply"
+        elif isinstance(fault, KeyError):
+            reason = "is required"
+        else:
+            reason = fault.reason if isinstance(fault, _FieldError) else "is not valid"
+        yield f"{LSP_NAMES.get(name, name)}: {reason}"
+
+
+def _string(value: Any, _: object) -> str:
+    if not isinstance(value, str):
+        raise _FieldError("must be a string")
+    return clean(value)
+
+
+def _boolean(value: Any, _: object) -> bool:
+    if not isinstance(value, bool):
+        raise _FieldError("must be true or false")
+    return value
+
+
+def _whole(value: Any, _: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _FieldError("must be a whole number")
+    return value
+
+
+def _token(value: Any, _: object) -> Token:
+    if isinstance(value, str):
+        return clean(value)
+    if not is_id(value):
+        raise _FieldError("must be a string or a whole number of 64 bits")
+    return int(value)
+
+
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter()
+    converter.register_structure_hook(str, _string)
+    converter.register_structure_hook(bool, _boolean)
+    converter.register_structure_hook(int, _whole)
+    converter.register_structure_hook_func(lambda kind: kind == Token | None, _token)
+
+    def named(kind: type[Any]) -> Any:
+        renamed = {each.name: override(rename=LSP_NAMES[each.name]) for each in fields(kind) if each.name in LSP_NAMES}
+        return make_dict_structure_fn(kind, converter, **renamed)  # type: ignore[arg-type]  # override() is the documented value
+
+    converter.register_structure_hook_factory(has, named)
+    return converter
+
+
+_CONVERTER = _converter()

@@ -1,0 +1,182 @@
+"""The server: one client's session over two descriptors, from the first byte to the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cattrs
+from pygls.exceptions import JsonRpcInvalidRequest, JsonRpcParseError
+from pygls.lsp.server import LanguageServer
+
+from neuron_council import __version__, config
+from neuron_council.errors import ConfigError
+from neuron_council.rpc import log as logs
+from neuron_council.rpc.framing import MAX_BODY, Decoder, FramingError, Oversize
+from neuron_council.rpc.lifecycle import Stop, Watch, heed_signals
+from neuron_council.rpc.methods import METHODS, Method, Session
+from neuron_council.rpc.protocol import CouncilProtocol
+from neuron_council.rpc.stdio import say
+from neuron_council.rpc.transport import Reader, Writer
+
+if TYPE_CHECKING:
+    from neuron_council.config import Settings
+    from neuron_council.council import Council
+    from neuron_council.rpc.params import InitializeParams
+
+log = logging.getLogger(__name__)
+
+CLOSE_S = 1.0
+"""Seconds that the council has to let go of its backends."""
+FLUSH_S = 0.5
+"""Seconds that the client has to read the last replies."""
+
+Load = Callable[[Path, Mapping[str, str], Any], "Settings"]
+Convene = Callable[["Settings"], "Council"]
+
+
+def convene(settings: Settings) -> Council:
+    """The council. Imported here, since `initialize` need not wait for its HTTP client."""
+    from neuron_council.council import Council
+
+    return Council(settings)
+
+
+class CouncilServer(LanguageServer):
+    """What the protocol calls on: the configuration, the council and the way out."""
+
+    protocol: CouncilProtocol
+
+    def __init__(
+        self, environ: Mapping[str, str], stop: Stop, watch: Watch, load: Load = config.load, convene: Convene = convene
+    ) -> None:
+        super().__init__(
+            "neuron-council", __version__, protocol_cls=CouncilProtocol, converter_factory=cattrs.Converter
+        )
+        self.exit = stop
+        self._environ = environ
+        self._watch = watch
+        self._load = load
+        self._convene = convene
+        self._session: asyncio.Task[Session] | None = None
+        for method in METHODS.values():
+            self.feature(method.name)(partial(self._answer, method))
+
+    def configure(self, params: InitializeParams) -> None:
+        """Read the configuration, and have the council convene behind the reply. Raises ConfigError."""
+        try:
+            settings = self._load(config.home(self._environ), self._environ, params.initialization_options)
+        except ConfigError as error:
+            say(f"neuron-council: {error}")
+            raise
+        for warning in settings.warnings:
+            say(f"neuron-council: {warning}")
+        if params.process_id is not None:
+            self._watch.client(params.process_id)
+        self._session = asyncio.get_running_loop().create_task(self._open(settings))
+
+    async def close(self) -> None:
+        """Reply to what is in flight, and let the council go."""
+        await self.protocol.settle()
+        if self._session is None or self._session.cancel():
+            return
+        if not self._session.cancelled() and self._session.exception() is None:
+            council = self._session.result().council
+            try:
+                await asyncio.wait_for(council.close(), CLOSE_S)
+            except Exception as error:  # noqa: BLE001 - the process ends, whatever the council says to it
+                logs.incident(log, error)
+
+    async def _open(self, settings: Settings) -> Session:
+        council = self._convene(settings)
+        await council.start()
+        return Session(council, settings, self.protocol.notify, self.protocol.hint)
+
+    async def _answer(self, method: Method, params: Any) -> Any:
+        if self._session is None:
+            raise RuntimeError("a method ran before initialize")
+        session = await asyncio.shield(self._session)  # cancelling one request must not cancel the council
+        return await method.answer(session, params)
+
+
+async def serve(
+    stdin: int,
+    stdout: int,
+    environ: Mapping[str, str],
+    parent: int,
+    *,
+    load: Load = config.load,
+    convene: Convene = convene,
+) -> int:
+    """Serve one client until it leaves, and return the exit code.
+
+    0 after `shutdown`, 1 after an `exit` without one, the end of stdin, a stdout or PARENT that is gone, 128 + n after
+    signal n.
+    """
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_log_unhandled)
+    stop = Stop()
+    watch = Watch(stop)
+    server = CouncilServer(environ, stop, watch, load, convene)
+    writer = Writer(stdout, loop, on_broken=partial(stop, 1, "stdout is closed"))
+    server.protocol.set_writer(writer)
+    heed_signals(stop)
+    watch.parent(parent)
+    pump = asyncio.create_task(_pump(Reader(stdin, loop), writer, server.protocol, stop))
+    await stop.wait()
+    pump.cancel()
+    await server.close()
+    writer.close(FLUSH_S)
+    return stop.code
+
+
+async def _pump(reader: Reader, writer: Writer, protocol: CouncilProtocol, stop: Stop) -> None:
+    """Hand what is read to the protocol, no faster than the client reads the replies."""
+    decoder = Decoder()
+    try:
+        async for chunk in reader.chunks():
+            for body in decoder.feed(chunk):
+                if isinstance(body, Oversize):
+                    too_long = f"a message of {body.length:,} bytes, {MAX_BODY:,} at most are taken; it was passed over"
+                    protocol.refuse(None, JsonRpcInvalidRequest(too_long))
+                else:
+                    protocol.dispatch(body)
+            await writer.drained()
+            await protocol.room()
+        decoder.close()
+        stop(protocol.exit_code, "stdin is closed")
+    except FramingError as error:
+        protocol.refuse(None, JsonRpcParseError(f"the stream cannot be read any further: {error}"))
+        stop(1, f"framing is lost: {error}")
+    except Exception as error:  # noqa: BLE001 - a server that does not read any more must end
+        stop(1, f"reading failed, incident {logs.incident(log, error)}")
+
+
+def _log_unhandled(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what a task left behind: the frames of its exception, or asyncio's own words, never a value."""
+    if isinstance(error := context.get("exception"), BaseException):
+        logs.incident(log, error)
+    else:
+        log.error("asyncio: %s", context.get("message", "an unknown fault").partition(" <")[0])
+
+
+def run(stdin: int, stdout: int, environ: Mapping[str, str], parent: int, **parts: Any) -> int:
+    """Serve from a process of its own, with its log, and return the exit code.
+
+    The caller is to leave by `os._exit`: a thread that reads or writes, or a model that computes, is not waited for.
+    """
+    home = config.home(environ)
+    try:
+        logs.begin(home)
+    except OSError as error:
+        say(f"neuron-council: {home}/logs/council.log cannot be written ({error.strerror}), so nothing is logged")
+    log.info("neuron-council %s begins, process %d", __version__, os.getpid())
+    loop = asyncio.new_event_loop()
+    code = loop.run_until_complete(serve(stdin, stdout, environ, parent, **parts))
+    logging.shutdown()
+    return code
