@@ -1,9 +1,13 @@
 """A scripted Ollama for the tests: it answers the routes that the council uses, on loopback, without a model.
 
-Run alone it prints {"port": N} and serves until it is killed. A test scripts it over HTTP:
+Run alone, with a port or on one of the system's choice, it prints {"port": N} and serves until it is killed. A test
+scripts it over HTTP:
 
     POST /stub/config  {"default": BEHAVIOUR, "models": {NAME: BEHAVIOUR}, "installed": [NAME], "digests": {NAME: HEX},
-                        "ps_limit": models resident at once, "dead_routes": paths that never answer}
+                        "ps_limit": models resident at once, "dead_routes": paths that never answer,
+                        "resident": {NAME: WINDOW} to begin with (else what is resident stays so),
+                        "requests_per_connection": the next request on a connection is read and never answered,
+                        "routes": {PATH: whole JSON answer}}
                        from now on; the log is emptied
     GET  /stub/log     [{"path", "model", "body", "start", "end", "outcome"}] with monotonic seconds, outcome
                        `answered`, `fault` or `client-closed`
@@ -21,6 +25,7 @@ import json
 import math
 import sys
 import time
+from collections import Counter
 from typing import Any
 
 INSTALLED = ["neuron:latest", "neuron-ft:latest", "dolphin3:8b"]
@@ -71,12 +76,15 @@ class StubOllama:
         self.log: list[dict[str, Any]] = []
         self.calls: dict[str, int] = {}
         self.resident: dict[str, int] = {}
+        self.busy: Counter[str] = Counter()
         self.loader = asyncio.Lock()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection."""
+        served = 0
         try:
-            while (answer := await self.answer(reader)) is not None:
+            while (answer := await self.answer(reader, served)) is not None:
+                served += 1
                 writer.write(answer)
                 await writer.drain()
                 if answer in FAULTS.values():
@@ -86,17 +94,21 @@ class StubOllama:
         finally:
             writer.close()
 
-    async def answer(self, reader: asyncio.StreamReader) -> bytes | None:
-        """The answer to the next request; None closes the connection."""
+    async def answer(self, reader: asyncio.StreamReader, served: int) -> bytes | None:
+        """The answer to the next request of a connection that had SERVED; None closes the connection."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         path = head.split(" ")[1]
         length = next((int(line[15:]) for line in head.split("\r\n") if line.lower().startswith("content-length:")), 0)
         body = json.loads(await reader.readexactly(length) or b"{}")
         if path == "/stub/config":
             self.script, self.log, self.calls = body, [], {}
+            if "resident" in body:
+                self.resident, self.busy, self.loader = dict(body["resident"]), Counter(), asyncio.Lock()
             return status(200, {})
         if path == "/stub/log":
             return status(200, self.log)
+        if served >= self.script.get("requests_per_connection", math.inf):
+            return None
         entry = {"path": path, "model": body.get("model"), "body": body, "outcome": "answered"}
         self.log.append(entry | {"start": time.monotonic(), "end": None})
         entry = self.log[-1]
@@ -113,6 +125,8 @@ class StubOllama:
         model = body.get("model", "")
         if path in (self.script.get("dead_routes") or ()):
             return None if await self.gone(reader, 3600) else b""
+        if path in (routes := self.script.get("routes") or {}):
+            return status(200, routes[path])
         if path == "/api/version":
             return status(200, {"version": "0.40.12"})
         if path in ("/api/tags", "/api/ps"):
@@ -142,6 +156,16 @@ class StubOllama:
             if load_fault := doing.get("load_fault"):
                 return FAULTS[load_fault]
             return status(200, {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "load"})
+        self.busy[model] += 1
+        try:
+            return await self.generate(model, body, doing, entry, reader)
+        finally:
+            self.busy[model] -= 1
+
+    async def generate(
+        self, model: str, body: Any, doing: dict[str, Any], entry: dict[str, Any], reader: asyncio.StreamReader
+    ) -> bytes | None:
+        """The resident model's answer."""
         self.calls[model] = self.calls.get(model, 0) + 1
         if steps := doing.get("by_call"):
             doing = doing | steps[min(self.calls[model], len(steps)) - 1]
@@ -181,15 +205,24 @@ class StubOllama:
 
     async def load(self, model: str, doing: dict[str, Any], window: int, reader: asyncio.StreamReader) -> bool:
         """Have the model resident with this window, one load at a time; False where the client left meanwhile."""
+        if self.resident.get(model) == window:
+            return True
         async with self.loader:
             if self.resident.get(model) != window:
-                if await self.gone(reader, doing.get("load", 0)):
-                    return False
                 self.resident.pop(model, None)
+                if not await self.make_room(reader) or await self.gone(reader, doing.get("load", 0)):
+                    return False
                 self.resident[model] = window
-                while len(self.resident) > self.script.get("ps_limit", 99):
-                    self.resident.pop(next(iter(self.resident)))
             return True
+
+    async def make_room(self, reader: asyncio.StreamReader) -> bool:
+        """Evict the oldest idle models until one more fits; False where the client left meanwhile."""
+        while len(self.resident) >= self.script.get("ps_limit", math.inf):
+            if idle := [name for name in self.resident if not self.busy[name]]:
+                self.resident.pop(idle[0])
+            elif await self.gone(reader, 0.005):
+                return False
+        return True
 
     async def gone(self, reader: asyncio.StreamReader, seconds: float) -> bool:
         """Wait; True as soon as the client has closed its side."""
@@ -246,7 +279,8 @@ def odds(content: str, label: str) -> list[dict[str, Any]]:
 async def main() -> None:
     """Serve on a port of the system's choice."""
     stub = StubOllama()
-    server = await asyncio.start_server(stub.serve, "127.0.0.1", 0, backlog=1024)
+    port = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    server = await asyncio.start_server(stub.serve, "127.0.0.1", port, backlog=1024)
     sys.stdout.write(json.dumps({"port": server.sockets[0].getsockname()[1]}) + "\n")
     sys.stdout.flush()
     async with server:

@@ -1,0 +1,56 @@
+"""Fixtures that every kind of test may use."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from support import Stub, closing, settings
+
+if TYPE_CHECKING:
+    from neuron_council.council import Council
+
+
+@pytest.fixture(scope="session")
+def stub_process() -> Iterator[Stub]:
+    """The one scripted Ollama of the session; use `stub`."""
+    stub = Stub()
+    yield stub
+    stub.kill()
+
+
+@pytest.fixture
+def stub(stub_process: Stub) -> Stub:
+    """A scripted Ollama without a script and without a loaded model; a test may kill it."""
+    if not stub_process.is_alive:
+        stub_process.kill()
+        stub_process.start()
+    stub_process.reset()
+    return stub_process
+
+
+class Convene(Protocol):
+    """Makes a council; see `convene`."""
+
+    async def __call__(self, url: str | None = None, *, warm: bool = True, **configured: Any) -> Council: ...
+
+
+@pytest.fixture
+async def convene(stub: Stub, tmp_path: Path) -> AsyncIterator[Convene]:
+    """Makes councils that are closed after the test: at the stub unless URL says otherwise, warmed up if WARM."""
+    from neuron_council.council import Council
+
+    async with AsyncExitStack() as stack:
+
+        async def make(url: str | None = None, *, warm: bool = True, **configured: Any) -> Council:
+            council = Council(settings(url or stub.url, tmp_path, **configured))
+            await stack.enter_async_context(closing(council))
+            if warm:
+                await council.start()
+            return council
+
+        yield make
