@@ -1,7 +1,10 @@
 """The errors that this package raises on purpose.
 
     CouncilError
-    └── ConfigError     the configuration cannot be used: a file, variable or option names the key and the reason
+    ├── ConfigError         the configuration cannot be used: a file, variable or option names the key and the reason
+    ├── LedgerError         the ledger cannot be read or written: the message names the file, the reason and the cure
+    ├── UnknownVerdictError no verdict has this id, or it was forgotten
+    └── ReviewError         the verdict is none that a person may decide
 
 What goes wrong with a member is no error but evidence: see `evidence.failure`.
 """
@@ -15,3 +18,15 @@ class CouncilError(Exception):
 
 class ConfigError(CouncilError):
     """A configuration that cannot be used. The message names where, which key, why, and what would be accepted."""
+
+
+class LedgerError(CouncilError):
+    """A ledger that cannot be read or written. The message names the file, the reason, and the cure if there is one."""
+
+
+class UnknownVerdictError(CouncilError):
+    """An id that belongs to no verdict in the ledger."""
+
+
+class ReviewError(CouncilError):
+    """A review of a verdict that is neither parked nor flagged nor split."""

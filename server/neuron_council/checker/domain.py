@@ -23,7 +23,7 @@ def figures_grounded(evidence: VerifierEvidence) -> Ruling:
 def unrefuted(evidence: VerifierEvidence) -> Ruling:
     """Proven when no challenge of any loop quoted the context against the claim, overruled or not."""
     for number, loop in enumerate(evidence.debate.loops, 1):
-        if loop.challenge and quotes_context(loop.challenge, evidence.pack):
+        if loop.challenge and quotes_context(loop.challenge, evidence.folded_context):
             quote = excerpt(loop.challenge.quote)
             return Ruling(False, f"Loop {number} quoted the context against the claim: {quote}.")
     return Ruling(True, "No challenge quoted the context against the claim.")

@@ -39,11 +39,11 @@ def claim_withstood(evidence: VerifierEvidence) -> Ruling:
     """Proven when no quotation of the context stands against the claim: none was made, or a later loop that read it
     voted plausible unanimously.
     """
-    if standing := standing_quotation(evidence.debate, evidence.pack):
+    if standing := standing_quotation(evidence.debate, evidence.folded_context):
         number, quote = standing
         return Ruling(False, f"The challenge of loop {number} quotes the context against the claim: {excerpt(quote)}.")
     challenges = [loop.challenge for loop in evidence.debate.loops if loop.challenge]
-    if any(quotes_context(challenge, evidence.pack) for challenge in challenges):
+    if any(quotes_context(challenge, evidence.folded_context) for challenge in challenges):
         return Ruling(True, "A later loop that read the quotation voted plausible unanimously.")
     if not challenges:
         return Ruling(True, "No challenge was made.")
@@ -75,7 +75,7 @@ def _floor(what: str, stated: list[float], floor: float, evidence: VerifierEvide
         return Ruling(False, f"No majority whose {what} could be measured.")
     if not stated:
         return Ruling(False, f"No valid {majority} vote states a {what}.")
-    mean = math.fsum(stated) / len(stated)
+    mean = round(math.fsum(stated) / len(stated), 9)
     votes = count(len(stated), f"{majority} vote")
     return Ruling(mean >= floor, f"Mean {what} {mean:.2f} of {votes}, {floor:.2f} needed.")
 

@@ -24,6 +24,7 @@ class VerifierEvidence:
     votes: tuple[Vote, ...]
     consensus: Consensus
     dissent: tuple[Dissent, ...]
+    folded_context: str
     claim_address: Address | None
     context_address: Address | None
     figures: Comparison

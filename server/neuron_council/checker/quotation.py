@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from neuron_council.evidence.consensus import consensus
 from neuron_council.evidence.debate import Challenge, DebateResult
-from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.text import fold
 
 MIN_QUOTATION = 8
 """Characters of a folded quotation at least; a shorter one is in almost any context."""
 
 
-def quotes_context(challenge: Challenge | None, pack: ContextPack) -> bool:
-    """Whether CHALLENGE holds the claim refuted by a quotation that stands in the context."""
+def quotes_context(challenge: Challenge | None, folded_context: str) -> bool:
+    """Whether CHALLENGE holds the claim refuted by a quotation that stands in the folded context."""
     if challenge is None or challenge.failure or not challenge.refuted:
         return False
     quotation = fold(challenge.quote)
-    return len(quotation) >= MIN_QUOTATION and quotation in fold(pack.context)
+    return len(quotation) >= MIN_QUOTATION and quotation in folded_context
 
 
-def standing_quotation(debate: DebateResult, pack: ContextPack) -> tuple[int, str] | None:
+def standing_quotation(debate: DebateResult, folded_context: str) -> tuple[int, str] | None:
     """The first loop (from 1) whose quotation against the claim no later unanimous loop has read, and the quotation.
 
     A loop reads the challenge of the loop before it; the same words quoted again were read with the first.
     """
     quotations = [
-        fold(loop.challenge.quote) if loop.challenge and quotes_context(loop.challenge, pack) else None
+        fold(loop.challenge.quote) if loop.challenge and quotes_context(loop.challenge, folded_context) else None
         for loop in debate.loops
     ]
     overruled = {

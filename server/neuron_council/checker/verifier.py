@@ -43,12 +43,16 @@ def verify(debate: DebateResult, pack: ContextPack) -> VerificationReport:
         votes=votes,
         consensus=tally,
         dissent=dissent,
+        folded_context=fold(pack.context),
         claim_address=addressed(pack.claim, strict=True),
         context_address=addressed(pack.context, strict=False),
         figures=compare_figures(pack.claim, pack.context),
     )
     lenses = panel.look(evidence)
-    status = Status.UNAVAILABLE if nobody_could_be_asked(debate) else panel.decide(lenses)
+    # The screening comes before the question whether anybody could be asked: no attack is let in for want of judges.
+    is_screened_out = evidence.claim_address is not None
+    is_unavailable = not is_screened_out and nobody_could_be_asked(debate)
+    status = Status.UNAVAILABLE if is_unavailable else panel.decide(lenses)
     reason = parked_reason(debate) if status is Status.WITHHELD else None
     return VerificationReport(
         status=Status.PARKED if reason else status,

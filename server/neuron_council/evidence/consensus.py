@@ -63,7 +63,8 @@ def consensus(votes: Sequence[Vote]) -> Consensus:
         plausible=counts[Label.PLAUSIBLE],
         uncertain=counts[Label.UNCERTAIN],
         confabulation=counts[Label.CONFABULATION],
-        spread=max(means) - min(means) if means else 0.0,
+        # Thirds are no floats: without rounding, means exactly 2 apart could come out above 2.
+        spread=round(max(means) - min(means), 9) if means else 0.0,
     )
 
 

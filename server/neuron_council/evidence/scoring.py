@@ -73,13 +73,14 @@ def strength(label: Label, axes: Axes) -> float | None:
     mean = axes.mean
     if mean is None:
         return None
+    # Thirds are no floats: without rounding, a strength of exactly 2 could come out below 2.
     match label:
         case Label.PLAUSIBLE:
-            return mean
+            return round(mean, 9)
         case Label.CONFABULATION:
-            return MIN_SCORE + MAX_SCORE - mean
+            return round(MIN_SCORE + MAX_SCORE - mean, 9)
         case Label.UNCERTAIN:
-            return max(float(MIN_SCORE), MAX_SCORE - 2 * abs((MIN_SCORE + MAX_SCORE) / 2 - mean))
+            return round(max(float(MIN_SCORE), MAX_SCORE - 2 * abs((MIN_SCORE + MAX_SCORE) / 2 - mean)), 9)
 
 
 def ballot_odds(tokens: Iterable[tuple[str, Mapping[str, float]]]) -> Probabilities | None:

@@ -9,12 +9,13 @@ REPLACEMENT = "\ufffd"
 
 _UNREADABLE = re.compile("[\x00\ud800-\udfff]")
 _WHITE_SPACE = re.compile(r"\s+")
-_QUOTATION_MARKS = str.maketrans(
-    {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2039\u203a\u0060\u00b4\u2032\u300e\u300f", '"'),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u300c\u300d'", '"'),
-    }
-)
+# Unicode's property Quotation_Mark, and what is typed in place of one.
+_QUOTATION_MARKS = dict.fromkeys(map(ord, "'`´«»‘’‚‛“”„‟‹›⹂「」『』〝〞〟﹁﹂﹃﹄＂＇｢｣′″‵‶"), '"')
+# One of these stands for a whole phrase: a text of them would grow eighteenfold.
+_PHRASES = dict.fromkeys((0xFDFA, 0xFDFB), " ")
+_MAX_MARKS = 30
+"""Combining marks in a row that are put in order together (Unicode's stream-safe text format, UAX 15)."""
+_HALF_WIDTH_MARKS = "\uff9e\uff9f"
 
 
 def clean(text: str) -> str:
@@ -24,7 +25,24 @@ def clean(text: str) -> str:
 
 def fold(text: str) -> str:
     """TEXT for a comparison that form must not decide: NFKC, case folded, quotation marks and white space alike."""
-    plain = unicodedata.normalize("NFKC", text).translate(_QUOTATION_MARKS)
+    plain = _normal(text.translate(_QUOTATION_MARKS).translate(_PHRASES)).casefold()
     # Case folding can undo the normal form (U+0345), so it is made again.
-    plain = unicodedata.normalize("NFKC", plain.casefold()).translate(_QUOTATION_MARKS)
-    return _WHITE_SPACE.sub(" ", plain).strip()
+    return _WHITE_SPACE.sub(" ", _normal(plain).translate(_QUOTATION_MARKS)).strip()
+
+
+def _normal(text: str) -> str:
+    """NFKC in linear time: putting a long run of combining marks in order takes quadratic time."""
+    if text.isascii():
+        return text
+    pieces, start, marks = [], 0, 0
+    for at, char in enumerate(text):
+        marks = marks + 1 if _is_mark(char) else 0
+        if marks > _MAX_MARKS:
+            pieces.append(text[start:at])
+            start, marks = at, 1
+    pieces.append(text[start:])
+    return "".join(unicodedata.normalize("NFKC", piece) for piece in pieces)
+
+
+def _is_mark(char: str) -> bool:
+    return char > "\u02ff" and (unicodedata.category(char)[0] == "M" or char in _HALF_WIDTH_MARKS)

@@ -1,0 +1,466 @@
+"""The ledger: every verdict in one transaction with all that decided it, and what is still owed to somebody."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from attrs import evolve, frozen
+
+from neuron_council.errors import ReviewError, UnknownVerdictError
+from neuron_council.evidence.debate import DebateResult
+from neuron_council.evidence.pack import ContextPack
+from neuron_council.evidence.report import Status
+from neuron_council.evidence.verdict import Verdict
+from neuron_council.ledger import codec
+from neuron_council.ledger.database import Database
+
+FILE = Path("council") / "ledger.db"
+"""The ledger's place under NEURON_HOME."""
+PAGE = 50
+"""Verdicts of a page where no limit is given."""
+MAX_PAGE = 1_000
+"""Verdicts of a page at most."""
+REPLAY_PAGE = 200
+"""Verdicts that a replay reads at a time, so that it never holds up who writes."""
+REVIEWABLE = frozenset({"council-parked", "council-flagged", "council-split"})
+"""Tags of which a verdict needs one to be decided by a person."""
+
+Decided = Literal["accept", "reject"]
+
+_LIKE_SPECIAL = re.compile(r"[\\%_]")
+
+
+@frozen
+class Review:
+    """What a person decided, beside the council's verdict; `at` is in seconds since the epoch."""
+
+    decision: Decided
+    note: str | None
+    at: float
+
+
+@frozen
+class Shown:
+    """A verdict as it was answered, with the review, the id that it supersedes, and when it was stored."""
+
+    verdict: Verdict
+    review: Review | None
+    supersedes: str | None
+    at: float
+
+
+@frozen
+class Entry:
+    """A verdict's line in a list. `at` is in seconds since the epoch."""
+
+    id: str
+    at: float
+    claim: str
+    status: str
+    tier: str | None
+    confidence: float
+    majority: str | None
+    summary: str
+    tags: tuple[str, ...]
+    council_votes: tuple[str, ...]
+    latency_ms: int
+    supersedes: str | None
+    review: Review | None
+
+
+@frozen
+class Page:
+    """Some entries, newest first, and where the next page begins; None at the end."""
+
+    entries: tuple[Entry, ...]
+    next_cursor: str | None
+
+
+@frozen
+class Recorded:
+    """What a replay needs of a verdict: its evidence and what was decided. `debate` is None where it cannot be read."""
+
+    id: str
+    pack: ContextPack
+    debate: DebateResult | None
+    status: str
+    confidence: float
+    tags: tuple[str, ...]
+    findings: tuple[tuple[str, str, bool], ...]
+
+
+@frozen
+class Due:
+    """A claim whose turn it is to be judged again, leased to one owner."""
+
+    key: str
+    pack: ContextPack
+    ids: tuple[str, ...]
+    attempts: int
+
+
+@frozen
+class Announcement:
+    """A verdict that supersedes the one with the id `old`, until the client acknowledges it."""
+
+    old: str
+    verdict: Verdict
+
+
+class Ledger:
+    """The ledger of one home. Its methods block, raise LedgerError where the file fails them, and share one thread."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens nothing yet."""
+        self._database = Database(path)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def add(
+        self,
+        verdict: Verdict,
+        *,
+        about: Mapping[str, Any],
+        cache_key: str | None = None,
+        owner: str | None = None,
+    ) -> tuple[Announcement, ...] | None:
+        """Store VERDICT whole, and settle what waits for it.
+
+        An unavailable verdict is queued. Any other one supersedes the queued verdicts of the same claim and context;
+        these announcements are returned. CACHE_KEY is given where it may answer for later claims. OWNER is given for an
+        evaluation from the queue: None is returned, and nothing is stored, where its lease is gone.
+        """
+        key = codec.pack_key(verdict.pack)
+        now = time.time()
+        with self._database.transaction(writes=True) as db:
+            waiting = db.execute(
+                "SELECT verdict.id, pending.owner FROM pending JOIN verdict ON verdict.seq = pending.verdict "
+                "WHERE pending.pack = ? ORDER BY verdict.seq",
+                (key,),
+            ).fetchall()
+            if owner is not None and not any(leased_by == owner for _, leased_by in waiting):
+                return None
+            is_unavailable = verdict.outcome.status is Status.UNAVAILABLE
+            old = [] if is_unavailable else [verdict_id for verdict_id, _ in waiting]
+            seq = _insert(db, verdict, key, now, about, cache_key, old[0] if old else None)
+            if is_unavailable:
+                db.execute("INSERT INTO pending (verdict, pack, due) VALUES (?, ?, ?)", (seq, key, now))
+            if old:
+                db.execute("DELETE FROM pending WHERE pack = ?", (key,))
+                db.executemany("INSERT INTO announcement VALUES (?, ?)", [(seq, verdict_id) for verdict_id in old])
+        return tuple(Announcement(verdict_id, verdict) for verdict_id in old)
+
+    def find(self, verdict_id: str) -> Verdict | None:
+        """The verdict with this id, or None. Raises UnknownVerdictError where it was forgotten."""
+        try:
+            return self.show(verdict_id).verdict
+        except UnknownVerdictError:
+            with self._database.transaction() as db:
+                if db.execute("SELECT 1 FROM tombstone WHERE id = ?", (verdict_id,)).fetchone():
+                    raise
+            return None
+
+    def show(self, verdict_id: str) -> Shown:
+        """The verdict with this id and what is beside it. Raises UnknownVerdictError."""
+        with self._database.transaction() as db:
+            row = db.execute(f"{_WHOLE} WHERE verdict.id = ?", (verdict_id,)).fetchone()
+        if row is None:
+            raise UnknownVerdictError(f"No verdict has the id {verdict_id}, or it was forgotten.")
+        return _shown(row)
+
+    def cached(self, cache_key: str, max_age_s: float) -> Verdict | None:
+        """The newest verdict with CACHE_KEY that is not older than MAX_AGE_S seconds, or None."""
+        with self._database.transaction() as db:
+            row = db.execute(
+                f"{_WHOLE} WHERE verdict.cache_key = ? AND verdict.at >= ? ORDER BY verdict.seq DESC LIMIT 1",
+                (cache_key, time.time() - max_age_s),
+            ).fetchone()
+        return evolve(_shown(row).verdict, cached=True) if row else None
+
+    def list(
+        self,
+        *,
+        tag: str | None = None,
+        status: str | None = None,
+        text: str | None = None,
+        limit: int = PAGE,
+        cursor: str | None = None,
+    ) -> Page:
+        """The verdicts that have TAG and STATUS and whose claim holds TEXT (ASCII case aside), newest first.
+
+        CURSOR is a page's `next_cursor`; one that is none counts from the beginning.
+        """
+        wheres: list[str] = []
+        values: list[str | int] = []
+        if tag is not None:
+            wheres.append("tag.tag = ?")
+            values.append(tag)
+        if status is not None:
+            wheres.append("verdict.status = ?")
+            values.append(status)
+        if text:
+            wheres.append("verdict.claim LIKE ? ESCAPE '\\'")
+            values.append(f"%{_LIKE_SPECIAL.sub(lambda found: chr(92) + found[0], text)}%")
+        order = "tag.verdict" if tag is not None else "verdict.seq"
+        if cursor is not None and cursor.isascii() and cursor.isdigit():
+            wheres.append(f"{order} < ?")
+            values.append(min(int(cursor[:19]), 2**63 - 1))
+        source = "tag CROSS JOIN verdict ON verdict.seq = tag.verdict" if tag is not None else "verdict"
+        where = f"WHERE {' AND '.join(wheres)} " if wheres else ""
+        count = max(1, min(limit, MAX_PAGE))
+        with self._database.transaction() as db:
+            rows = db.execute(
+                f"SELECT {_ENTRY} FROM {source} LEFT JOIN review ON review.verdict = verdict.seq "
+                f"{where}ORDER BY {order} DESC LIMIT {count + 1}",
+                values,
+            ).fetchall()
+        entries = tuple(_entry(row) for row in rows[:count])
+        return Page(entries, str(rows[count - 1][0]) if len(rows) > count else None)
+
+    def recorded(self, verdict_id: str | None = None) -> Iterator[Recorded]:
+        """Every verdict's evidence and decision, oldest first, or those of one. Raises UnknownVerdictError."""
+        if verdict_id is not None:
+            with self._database.transaction() as db:
+                row = db.execute(f"{_WHOLE} WHERE verdict.id = ?", (verdict_id,)).fetchone()
+            if row is None:
+                raise UnknownVerdictError(f"No verdict has the id {verdict_id}, or it was forgotten.")
+            yield _recorded(row)
+            return
+        after = 0
+        while True:
+            with self._database.transaction() as db:
+                rows = db.execute(
+                    f"{_WHOLE} WHERE verdict.seq > ? ORDER BY verdict.seq LIMIT {REPLAY_PAGE}", (after,)
+                ).fetchall()
+            if not rows:
+                return
+            after = rows[-1]["seq"]
+            yield from map(_recorded, rows)
+
+    def review(self, verdict_id: str, decision: Decided, note: str | None) -> Shown:
+        """Record what a person decided, beside the verdict; a later decision takes the place of an earlier one.
+
+        Raises UnknownVerdictError, and ReviewError for a verdict that is neither parked nor flagged nor split.
+        """
+        with self._database.transaction(writes=True) as db:
+            row = db.execute("SELECT seq, tags FROM verdict WHERE id = ?", (verdict_id,)).fetchone()
+            if row is None:
+                raise UnknownVerdictError(f"No verdict has the id {verdict_id}, or it was forgotten.")
+            if not REVIEWABLE & set(json.loads(row[1])):
+                raise ReviewError("Only a verdict that is parked, flagged or split awaits a person's decision.")
+            db.execute(
+                "INSERT INTO review (verdict, decision, note, at) VALUES (?, ?, ?, ?) ON CONFLICT (verdict) "
+                "DO UPDATE SET decision = excluded.decision, note = excluded.note, at = excluded.at",
+                (row[0], decision, note, time.time()),
+            )
+        return self.show(verdict_id)
+
+    def forget(self, verdict_id: str) -> None:
+        """Remove the claim of this verdict, with every verdict on it, from the file; a tombstone keeps each id.
+
+        Raises UnknownVerdictError, and LedgerError where deleted text may still stand in the write-ahead log.
+        """
+        with self._database.transaction(writes=True) as db:
+            row = db.execute("SELECT claim FROM verdict WHERE id = ?", (verdict_id,)).fetchone()
+            if row is None:
+                raise UnknownVerdictError(f"No verdict has the id {verdict_id}, or it was forgotten.")
+            now = time.time()
+            ids = [found for (found,) in db.execute("SELECT id FROM verdict WHERE claim = ?", row)]
+            db.executemany("INSERT OR REPLACE INTO tombstone VALUES (?, ?)", [(found, now) for found in ids])
+            db.execute("DELETE FROM verdict WHERE claim = ?", row)
+        self._database.purge()
+
+    def pending(self) -> int:
+        """How many claims await another evaluation, the same claim once."""
+        with self._database.transaction() as db:
+            return int(db.execute("SELECT count(DISTINCT pack) FROM pending").fetchone()[0])
+
+    def hasten(self, ids: Sequence[str] | None) -> int:
+        """Make the queued verdicts with these IDS (None: all) due now, and tell how many claims that are.
+
+        Raises UnknownVerdictError for an id that no verdict has.
+        """
+        with self._database.transaction(writes=True) as db:
+            rows = db.execute(
+                "SELECT verdict.id, pending.pack FROM verdict LEFT JOIN pending ON pending.verdict = verdict.seq"
+                + ("" if ids is None else f" WHERE verdict.id IN ({', '.join('?' * len(ids))})"),
+                ids or (),
+            ).fetchall()
+            if unknown := set(ids or ()) - {found for found, _ in rows}:
+                raise UnknownVerdictError(f"No verdict has the id {min(unknown)}, or it was forgotten.")
+            packs = {pack for _, pack in rows if pack is not None}
+            db.executemany("UPDATE pending SET due = 0, attempts = 0 WHERE pack = ?", [(pack,) for pack in packs])
+        return len(packs)
+
+    def lease(self, owner: str, lease_s: float) -> Due | None:
+        """The claim that is due longest and leased to nobody, leased to OWNER for LEASE_S seconds, or None."""
+        now = time.time()
+        with self._database.transaction(writes=True) as db:
+            first = db.execute(
+                "SELECT pack, attempts FROM pending WHERE due <= ? AND leased_until < ? "
+                "AND pack NOT IN (SELECT pack FROM pending WHERE leased_until >= ?) ORDER BY due LIMIT 1",
+                (now, now, now),
+            ).fetchone()
+            if first is None:
+                return None
+            key, attempts = first
+            db.execute("UPDATE pending SET owner = ?, leased_until = ? WHERE pack = ?", (owner, now + lease_s, key))
+            rows = db.execute(
+                "SELECT verdict.id, verdict.claim, verdict.context FROM pending "
+                "JOIN verdict ON verdict.seq = pending.verdict WHERE pending.pack = ? ORDER BY verdict.seq",
+                (key,),
+            ).fetchall()
+        return Due(key, ContextPack(rows[0][1], rows[0][2]), tuple(row[0] for row in rows), attempts)
+
+    def renew(self, due: Due, owner: str, lease_s: float) -> None:
+        """Keep the lease of DUE for LEASE_S seconds from now."""
+        with self._database.transaction(writes=True) as db:
+            db.execute(
+                "UPDATE pending SET leased_until = ? WHERE pack = ? AND owner = ?",
+                (time.time() + lease_s, due.key, owner),
+            )
+
+    def release(self, due: Due, owner: str, *, again_in_s: float) -> None:
+        """Give DUE back, to be tried again after AGAIN_IN_S seconds."""
+        with self._database.transaction(writes=True) as db:
+            db.execute(
+                "UPDATE pending SET owner = NULL, leased_until = 0, due = ?, attempts = attempts + 1 "
+                "WHERE pack = ? AND owner = ?",
+                (time.time() + again_in_s, due.key, owner),
+            )
+
+    def announcements(self) -> tuple[Announcement, ...]:
+        """What the client has not acknowledged yet, oldest first."""
+        with self._database.transaction() as db:
+            rows = db.execute(
+                f"SELECT {_COLUMNS}, announcement.old FROM {_SOURCE} "
+                "JOIN announcement ON announcement.verdict = verdict.seq ORDER BY verdict.seq, announcement.old"
+            ).fetchall()
+        return tuple(Announcement(row["old"], _shown(row).verdict) for row in rows)
+
+    def acknowledge(self, ids: Sequence[str]) -> int:
+        """Note that the client knows the new verdicts with these IDS, and tell how many it had not known before."""
+        with self._database.transaction(writes=True) as db:
+            known = 0
+            for verdict_id in dict.fromkeys(ids):
+                found = db.execute(
+                    "DELETE FROM announcement WHERE verdict = (SELECT seq FROM verdict WHERE id = ?)", (verdict_id,)
+                )
+                known += found.rowcount > 0
+        return known
+
+
+_COLUMNS = "verdict.*, review.decision AS reviewed, review.note, review.at AS reviewed_at"
+_SOURCE = "verdict LEFT JOIN review ON review.verdict = verdict.seq"
+_WHOLE = f"SELECT {_COLUMNS} FROM {_SOURCE}"
+_ENTRY = (
+    "verdict.seq, verdict.id, verdict.at, claim, status, tier, confidence, majority, summary, tags, council_votes, "
+    "latency_ms, supersedes, review.decision, review.note, review.at"
+)
+
+
+def _insert(
+    db: sqlite3.Connection,
+    verdict: Verdict,
+    key: str,
+    now: float,
+    about: Mapping[str, Any],
+    cache_key: str | None,
+    supersedes: str | None,
+) -> int:
+    outcome = verdict.outcome
+    row = {
+        "id": verdict.id,
+        "at": now,
+        "pack": key,
+        "claim": verdict.pack.claim,
+        "context": verdict.pack.context,
+        "status": str(outcome.status),
+        "tier": outcome.tier,
+        "confidence": outcome.confidence,
+        "majority": outcome.majority and str(outcome.majority),
+        "summary": outcome.summary,
+        "tags": json.dumps(outcome.tags),
+        "council_votes": json.dumps([vote.label for vote in verdict.votes]),
+        "latency_ms": verdict.latency_ms,
+        "warnings": json.dumps(verdict.warnings, ensure_ascii=False),
+        "evidence": codec.dump_evidence(verdict.debate),
+        "decision": codec.dump_decision(codec.Decision(verdict.report, outcome)),
+        "about": json.dumps(about, ensure_ascii=False),
+        "cache_key": cache_key,
+        "supersedes": supersedes,
+    }
+    names, places = ", ".join(row), ", ".join(f":{name}" for name in row)
+    seq = db.execute(f"INSERT INTO verdict ({names}) VALUES ({places})", row).lastrowid
+    db.executemany("INSERT INTO tag VALUES (?, ?)", [(tag, seq) for tag in outcome.tags])
+    assert seq is not None  # noqa: S101 - an INSERT that did not raise has one
+    return seq
+
+
+def _shown(row: sqlite3.Row) -> Shown:
+    decision = codec.load_decision(row["decision"])
+    verdict = Verdict(
+        id=row["id"],
+        pack=ContextPack(row["claim"], row["context"]),
+        debate=codec.load_evidence(row["evidence"]),
+        report=decision.report,
+        outcome=decision.outcome,
+        latency_ms=row["latency_ms"],
+        warnings=tuple(json.loads(row["warnings"])),
+    )
+    review = Review(row["reviewed"], row["note"], row["reviewed_at"]) if row["reviewed"] else None
+    return Shown(verdict, review, row["supersedes"], row["at"])
+
+
+def _entry(row: sqlite3.Row) -> Entry:
+    (
+        _,
+        verdict_id,
+        at,
+        claim,
+        status,
+        tier,
+        confidence,
+        majority,
+        summary,
+        tags,
+        votes,
+        latency_ms,
+        supersedes,
+        *review,
+    ) = row
+    return Entry(
+        id=verdict_id,
+        at=at,
+        claim=claim,
+        status=status,
+        tier=tier,
+        confidence=confidence,
+        majority=majority,
+        summary=summary,
+        tags=tuple(json.loads(tags)),
+        council_votes=tuple(json.loads(votes)),
+        latency_ms=latency_ms,
+        supersedes=supersedes,
+        review=Review(*review) if review[0] else None,
+    )
+
+
+def _recorded(row: sqlite3.Row) -> Recorded:
+    pack = ContextPack(row["claim"], row["context"])
+    try:
+        debate = codec.load_evidence(row["evidence"])
+        lenses = codec.load_decision(row["decision"]).report.lenses
+        tags = tuple(json.loads(row["tags"]))
+    except ValueError:
+        return Recorded(row["id"], pack, None, row["status"], row["confidence"], (), ())
+    findings = tuple((lens.lens, finding.oracle, finding.proven) for lens in lenses for finding in lens.findings)
+    return Recorded(row["id"], pack, debate, row["status"], row["confidence"], tags, findings)
