@@ -40,6 +40,7 @@ class Line:
         """URL is the base that paths are added to, CURES what to do about a kind of failure, API_KEY a bearer token."""
         self.url = url
         self._cures = cures
+        self._connections = connections
         is_plain = url.startswith("http://")
         self._client = httpx.AsyncClient(
             headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {api_key}"} if api_key else {})},
@@ -65,10 +66,11 @@ class Line:
         await self._client.aclose()
 
     async def _send(self, method: str, path: str, content: bytes | None) -> Ok[dict[str, Any]] | Err:
-        answer = await self._once(method, path, content)
-        if answer is None:
-            answer = await self._once(method, path, content)
-        return self._err(FailureKind.UNREACHABLE, _CLOSED) if answer is None else answer
+        # Each kept connection may have been closed meanwhile: after a restart of the server all of them were.
+        for _ in range(self._connections + 1):
+            if (answer := await self._once(method, path, content)) is not None:
+                return answer
+        return self._err(FailureKind.UNREACHABLE, _CLOSED)
 
     async def _once(self, method: str, path: str, content: bytes | None) -> Ok[dict[str, Any]] | Err | None:
         """One try; None where a kept connection turned out to be closed, which says nothing of the backend."""
