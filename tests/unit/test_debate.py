@@ -580,8 +580,9 @@ async def test_cancelling_a_loop_stops_every_member() -> None:
 
 async def test_a_cancelled_loop_gives_its_turns_back() -> None:
     turn = asyncio.Semaphore(1)
-    held = asyncio.create_task(hold(*(Fake([hang]) for _ in range(3)), turn=turn))
-    await until(turn.locked)
+    stuck = [Fake([hang]) for _ in range(3)]
+    held = asyncio.create_task(hold(*stuck, turn=turn))
+    await until(lambda: any(fake.prompts for fake in stuck))
     held.cancel()
     with pytest.raises(asyncio.CancelledError):
         await held
