@@ -423,7 +423,9 @@ It starts in less than one; its models are loaded afterwards.")
   "Return non-nil while SERVER, which may be nil, can be written to."
   (and server
        (not (eq (neuron-council-rpc--server-state server) 'ended))
-       (process-live-p (neuron-council-rpc--server-process server))))
+       (process-live-p (neuron-council-rpc--server-process server))
+       ;; Without its buffer a process lives a little longer, but jsonrpc.el hears it no more.
+       (buffer-live-p (process-buffer (neuron-council-rpc--server-process server)))))
 
 (defun neuron-council-rpc--ensure ()
   "Return a live server, started if there is none.
@@ -654,8 +656,10 @@ update the server: %s"
   "Bury SERVER, whose process has ended by itself."
   (unless (eq (neuron-council-rpc--server-state server) 'ended)
     (let* ((process (neuron-council-rpc--server-process server))
-           (how (format "%s %d" (if (eq (process-status process) 'signal) "signal" "exit status")
-                        (process-exit-status process)))
+           (how (pcase (process-status process)
+                  ('exit (format "exit status %d" (process-exit-status process)))
+                  ('signal (format "signal %d" (process-exit-status process)))
+                  (_ "its buffer was killed")))
            (words (neuron-council-rpc--last-words server)))
       (neuron-council-rpc--fail server
                                 (list 'neuron-council-error

@@ -1,0 +1,125 @@
+;;; helper.el --- What the tests of the client share  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; `neuron-council-test-with' runs its body with a scripted server in its own clean state; see fake_server.py for the
+;; scripts.  Nothing here waits for a fixed time: `neuron-council-test-until' waits for a condition.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'json)
+(require 'subr-x)
+(require 'neuron-council)
+
+(defconst neuron-council-test-directory (file-name-directory (or load-file-name buffer-file-name))
+  "The folder of the tests.")
+
+(defconst neuron-council-test-checkout (expand-file-name "../../" neuron-council-test-directory)
+  "The checkout that is tested.")
+
+(defvar neuron-council-test-log nil
+  "The file in which the scripted server keeps what it read.")
+
+(defvar neuron-council-test-stored nil
+  "What was stored, the newest first: lists of arguments.")
+
+(defun neuron-council-test-store (&rest arguments)
+  "Store ARGUMENTS and return them after the word stored."
+  (push arguments neuron-council-test-stored)
+  (cons 'stored arguments))
+
+(defun neuron-council-test-reset ()
+  "Forget every server, job, death and verdict."
+  (neuron-council-rpc-stop "the test is over")
+  (when (processp (get-process "neuron-council"))
+    (error "A server outlived its test"))
+  (setq neuron-council-rpc--server nil
+        neuron-council-rpc--deaths nil
+        neuron-council-rpc--interpreters nil
+        neuron-council-rpc-jobs nil
+        neuron-council-report--verdicts nil
+        neuron-council-test-stored nil)
+  (dolist (name '("*neuron-council*" "*neuron-council log*"))
+    (when (get-buffer name) (kill-buffer name))))
+
+(defmacro neuron-council-test-clean (&rest body)
+  "Run BODY without a server, memories going to `neuron-council-test-stored'."
+  (declare (indent 0) (debug t))
+  `(let ((neuron-council-store-function #'neuron-council-test-store)
+         (neuron-council-test-log (make-temp-file "neuron-council-test-")))
+     (unwind-protect
+         (progn (neuron-council-test-reset) ,@body)
+       (neuron-council-test-reset)
+       (delete-file neuron-council-test-log))))
+
+(defun neuron-council-test-command (script)
+  "Return the command of a server that follows SCRIPT, a plist."
+  (list (executable-find "python3") (expand-file-name "fake_server.py" neuron-council-test-directory)
+        neuron-council-test-log (json-encode script)))
+
+(defmacro neuron-council-test-with (script &rest body)
+  "Run BODY with a server that follows SCRIPT, a plist."
+  (declare (indent 1) (debug t))
+  `(neuron-council-test-clean
+     (let ((neuron-council-server-command (neuron-council-test-command ,script)))
+       ,@body)))
+
+(defun neuron-council-test-seen (&optional method)
+  "Return the messages the server read, as plists, only those of METHOD if given."
+  (with-temp-buffer
+    (insert-file-contents neuron-council-test-log)
+    (let ((messages nil))
+      (while (not (eobp))
+        (let ((message (json-parse-buffer :object-type 'plist :array-type 'list :null-object nil :false-object nil)))
+          (when (or (null method) (equal method (plist-get message :method)))
+            (push message messages)))
+        (forward-line 1))
+      (nreverse messages))))
+
+(defmacro neuron-council-test-until (condition)
+  "Wait until CONDITION holds and return its value; fail after 20 seconds."
+  (declare (debug t))
+  `(let ((deadline (+ (float-time) 20)) (value nil))
+     (while (not (setq value ,condition))
+       (when (> (float-time) deadline)
+         (error "Waited in vain for %S" ',condition))
+       (accept-process-output nil 0.02))
+     value))
+
+(defun neuron-council-test-token (n)
+  "Return the token of the request to verify that the server read as Nth."
+  (plist-get (plist-get (nth n (neuron-council-test-seen "council/verify")) :params) :workDoneToken))
+
+(defun neuron-council-test-cancelled ()
+  "Return the tokens the server was told to cancel, once it has read everything."
+  (neuron-council-test-until (neuron-council-test-seen "window/workDoneProgress/cancel"))
+  (mapcar (lambda (message) (plist-get (plist-get message :params) :token))
+          (neuron-council-test-seen "window/workDoneProgress/cancel")))
+
+(defmacro neuron-council-test-seconds (&rest body)
+  "Run BODY and return how many seconds that took."
+  (declare (indent 0) (debug t))
+  `(let ((start (float-time)))
+     ,@body
+     (- (float-time) start)))
+
+(defun neuron-council-test-text (condition)
+  "Return the words of CONDITION, what `should-error' returned."
+  (neuron-council-rpc-condition-text condition))
+
+(defun neuron-council-test-run-and-exit ()
+  "Run every test, print one line of counts last, and leave Emacs.
+Where NEURON_COUNCIL_STRICT is set a skipped test is a failed one."
+  (let* ((stats (ert-run-tests-batch t))
+         (skipped (ert-stats-skipped stats))
+         (failed (+ (ert-stats-completed-unexpected stats)
+                    (if (getenv "NEURON_COUNCIL_STRICT") skipped 0))))
+    (message "%d passed, %d failed" (ert-stats-completed-expected stats) failed)
+    (kill-emacs (if (or (> failed 0) (zerop (ert-stats-total stats))) 1 0))))
+
+(provide 'helper)
+;;; helper.el ends here

@@ -1,0 +1,65 @@
+;;; text-test.el --- Tests of the text on its way to and from the council  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Code:
+
+(require 'helper)
+
+(ert-deftest neuron-council-test-text-clean-keeps-text ()
+  (dolist (text '("" "plain" "über 東京 😀" "a\nb\tc\r\n"))
+    (should (equal (neuron-council-text-clean text) text))))
+
+(ert-deftest neuron-council-test-text-clean-decodes-unibyte ()
+  (should (equal (neuron-council-text-clean (encode-coding-string "né 東 😀" 'utf-8)) "né 東 😀"))
+  (should (multibyte-string-p (neuron-council-text-clean (encode-coding-string "né" 'utf-8)))))
+
+(ert-deftest neuron-council-test-text-clean-replaces-what-json-cannot-carry ()
+  (should (equal (neuron-council-text-clean "a\0b") "a\ufffdb"))
+  (should (equal (neuron-council-text-clean "\xe9\x80") "\ufffd\ufffd"))
+  (should (equal (neuron-council-text-clean (string ?a (unibyte-char-to-multibyte #xff) ?b)) "a\ufffdb"))
+  (should (equal (neuron-council-text-clean (string #xd800 ?a #xdfff)) "\ufffda\ufffd"))
+  (should (equal (neuron-council-text-clean (string #x110000)) "\ufffd")))
+
+(ert-deftest neuron-council-test-text-clean-drops-properties ()
+  (should-not (text-properties-at 0 (neuron-council-text-clean (propertize "abc" 'face 'bold 'invisible t)))))
+
+(ert-deftest neuron-council-test-text-clean-can-always-be-serialized ()
+  (dotimes (n 300)
+    (let ((text (concat (list ?a (* n 14000) ?b))))
+      (should (json-serialize (list :t (neuron-council-text-clean text)))))))
+
+(ert-deftest neuron-council-test-text-plain-shows-control-characters ()
+  (should (equal (neuron-council-text-plain "a\e[31mred\a") "a^[[31mred^G"))
+  (should (equal (neuron-council-text-plain "\x7f") "^?"))
+  (should (equal (neuron-council-text-plain "a\u202etxt.exe") "a\\u202etxt.exe"))
+  (should (equal (neuron-council-text-plain "a\u0085b\u2028c") "a\\u0085b\\u2028c"))
+  (should (equal (neuron-council-text-plain "one\n\n two\tthree ") "one two three"))
+  (should (equal (neuron-council-text-plain "é 東京 😀") "é 東京 😀")))
+
+(ert-deftest neuron-council-test-text-plain-drops-properties ()
+  (let ((text (neuron-council-text-plain (propertize "click" 'keymap (make-sparse-keymap) 'display "other"))))
+    (should-not (text-properties-at 0 text))))
+
+(ert-deftest neuron-council-test-text-fold-keeps-to-the-width ()
+  (dolist (text (list (make-string 500 ?x)
+                      (apply #'concat (make-list 60 "some words of text "))
+                      (apply #'concat (make-list 90 "東京都"))
+                      "short"))
+    (dolist (width '(20 40 80))
+      (let ((lines (split-string (neuron-council-text-fold text "    " width) "\n" t)))
+        (should lines)
+        (dolist (line lines)
+          (should (string-prefix-p "    " line))
+          (should (<= (string-width line) width)))
+        (should (equal (replace-regexp-in-string " " "" (apply #'concat lines))
+                       (replace-regexp-in-string " " "" text)))))))
+
+(ert-deftest neuron-council-test-text-fold-of-nothing-is-nothing ()
+  (should (equal (neuron-council-text-fold " \n" "  " 80) "")))
+
+(ert-deftest neuron-council-test-text-long-hostile-text-is-quick ()
+  (dolist (text (list (make-string 32000 ?x) (make-string 32000 ?\e) (apply #'concat (make-list 16000 "x "))))
+    (should (< (neuron-council-test-seconds (neuron-council-text-fold text "  " 80)) 2))))
+
+;;; text-test.el ends here

@@ -1,0 +1,187 @@
+;;; verify-test.el --- Tests of verifying a claim  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Code:
+
+(require 'helper)
+
+(ert-deftest neuron-council-test-verify-returns-a-plist ()
+  (neuron-council-test-with '(:verify [(:verdict (:warnings ["mend this"] :cached :json-false))])
+    (let ((verdict (council-verify "A claim" "A context")))
+      (should (equal (plist-get verdict :confidence) 0.85))
+      (should (equal (plist-get verdict :tags) '("verified")))
+      (should (equal (plist-get verdict :council_votes) '("plausible" "plausible" "plausible")))
+      (should (equal (plist-get verdict :warnings) '("mend this")))
+      (should (plist-member verdict :cached))
+      (should-not (plist-get verdict :cached))
+      (let ((vote (car (plist-get verdict :votes))))
+        (should (equal (plist-get vote :member) "neuron"))
+        (should (plist-member vote :failure))
+        (should-not (plist-get vote :failure))
+        (should (plist-member (plist-get vote :axes) :grounded)))
+      (let ((report (plist-get verdict :report)))
+        (should (equal (plist-get report :dissent) nil))
+        (should (eq t (plist-get (car (plist-get (car (plist-get report :lenses)) :findings)) :proven)))))))
+
+(ert-deftest neuron-council-test-verify-sends-the-request ()
+  (neuron-council-test-with nil
+    (neuron-council-verify "A claim" "A context")
+    (neuron-council-verify "A claim")
+    (let ((params (mapcar (lambda (message) (plist-get message :params))
+                          (neuron-council-test-seen "council/verify"))))
+      (should (equal (plist-get (car params) :claim) "A claim"))
+      (should (equal (plist-get (car params) :context) "A context"))
+      (should-not (plist-member (cadr params) :context))
+      (should-not (equal (plist-get (car params) :workDoneToken) (plist-get (cadr params) :workDoneToken)))
+      (dolist (each params)
+        (should (string-match-p
+                 "\\`[0-9a-f]\\{8\\}-[0-9a-f]\\{4\\}-4[0-9a-f]\\{3\\}-[89ab][0-9a-f]\\{3\\}-[0-9a-f]\\{12\\}\\'"
+                 (plist-get each :id)))))))
+
+(ert-deftest neuron-council-test-verify-ids-differ-even-when-random-is-seeded ()
+  (let ((ids nil))
+    (dotimes (_ 200)
+      (random "the same seed")
+      (push (neuron-council-verify-new-id) ids))
+    (should (= 200 (length (delete-dups ids))))
+    (random t)))
+
+(ert-deftest neuron-council-test-verify-cleans-texts ()
+  (neuron-council-test-with nil
+    (let ((verdict (neuron-council-verify (propertize "né\0\x3fffff 東" 'face 'bold)
+                                          (encode-coding-string "東京 \xff" 'utf-8))))
+      (should (equal (plist-get verdict :claim) "né\ufffd\ufffd 東")))
+    (neuron-council-verify (encode-coding-string "né 😀" 'utf-8))
+    (neuron-council-verify "\xe9 raw")
+    (let ((params (mapcar (lambda (message) (plist-get message :params))
+                          (neuron-council-test-seen "council/verify"))))
+      (should (string-prefix-p "東京 " (plist-get (nth 0 params) :context)))
+      (should (equal (plist-get (nth 1 params) :claim) "né 😀"))
+      (should (equal (plist-get (nth 2 params) :claim) "\ufffd raw")))))
+
+(ert-deftest neuron-council-test-verify-refuses-what-is-no-string ()
+  (neuron-council-test-with nil
+    (dolist (claim '(nil 5 a-symbol ("list") [1]))
+      (should-error (neuron-council-verify claim) :type 'neuron-council-refused))
+    (should-error (neuron-council-verify "A claim" 5) :type 'neuron-council-refused)
+    (should-not (get-process "neuron-council"))))
+
+(ert-deftest neuron-council-test-verify-refuses-what-is-too-long ()
+  (neuron-council-test-with nil
+    (should (string-match-p "8001.*8000" (neuron-council-test-text
+                                          (should-error (neuron-council-verify (make-string 8001 ?é))
+                                                        :type 'neuron-council-refused))))
+    (should-error (neuron-council-verify "A claim" (make-string 24001 ?x)) :type 'neuron-council-refused)
+    (should-not (get-process "neuron-council"))
+    (should (neuron-council-verify (make-string 8000 ?é) (make-string 24000 ?東)))))
+
+(ert-deftest neuron-council-test-verify-errors-are-one-family ()
+  (should (memq 'neuron-council-error (get 'neuron-council-refused 'error-conditions)))
+  (should (memq 'error (get 'neuron-council-error 'error-conditions))))
+
+;;;; Asynchronous
+
+(ert-deftest neuron-council-test-async-calls-back-once-and-later ()
+  (neuron-council-test-with nil
+    (let ((calls nil))
+      (council-verify-async "A claim" "A context" (lambda (&rest arguments) (push arguments calls)))
+      (should-not calls)
+      (neuron-council-test-until calls)
+      (neuron-council-verify "Another claim")
+      (should (= 1 (length calls)))
+      (should (= 1 (length (car calls))))
+      (should (equal (plist-get (caar calls) :confidence) 0.85)))))
+
+(ert-deftest neuron-council-test-async-without-a-server ()
+  (neuron-council-test-clean
+    (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve"))
+          (verdicts nil))
+      (council-verify-async "A claim" nil (lambda (verdict) (push verdict verdicts)))
+      (should-not verdicts)
+      (neuron-council-test-until verdicts)
+      (let ((verdict (car verdicts)))
+        (should (string-match-p "/nonexistent" (plist-get verdict :error)))
+        (should (equal (plist-get verdict :tags) '("council-unavailable")))
+        (should (equal (plist-get verdict :confidence) 0.5))
+        (should (equal (plist-get verdict :status) "unavailable"))
+        (should (equal (plist-get verdict :claim) "A claim"))
+        (should (string-prefix-p "Council unavailable: " (plist-get verdict :summary)))
+        (should (= 36 (length (plist-get verdict :id))))))))
+
+(ert-deftest neuron-council-test-async-refused ()
+  (neuron-council-test-with '(:verify [(:error (:code -32602 :message "claim: no letter or digit"))])
+    (dolist (claim '("..." nil 7))
+      (let ((verdict nil))
+        (council-verify-async claim nil (lambda (it) (setq verdict it)))
+        (should-not verdict)
+        (should (stringp (plist-get (neuron-council-test-until verdict) :error)))))))
+
+(ert-deftest neuron-council-test-async-timeout ()
+  (neuron-council-test-with '(:verify [(:delay 30)])
+    (let ((verdict nil))
+      (let ((neuron-council-timeout 0.5))
+        (council-verify-async "A claim" nil (lambda (it) (setq verdict it))))
+      (should (string-match-p "0.5 s" (plist-get (neuron-council-test-until verdict) :error)))
+      (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 0)))))))
+
+(ert-deftest neuron-council-test-async-death ()
+  (neuron-council-test-with '(:verify [(:exit 1)])
+    (let ((verdicts nil))
+      (council-verify-async "A claim" nil (lambda (it) (push it verdicts)))
+      (should (string-match-p "died" (plist-get (car (neuron-council-test-until verdicts)) :error))))))
+
+(ert-deftest neuron-council-test-async-errors-of-the-callback-are-caught ()
+  (neuron-council-test-with nil
+    (let ((calls 0))
+      (council-verify-async "A claim" nil (lambda (_) (setq calls (1+ calls)) (error "A mistake")))
+      (council-verify-async "A claim" nil (lambda () (setq calls (1+ calls))))
+      (council-verify-async "A claim" nil (lambda (_) (throw 'nowhere nil)))
+      (neuron-council-test-until (null neuron-council-rpc-jobs))
+      (should (= calls 1))
+      (with-current-buffer (neuron-council-rpc-log-buffer)
+        (should (string-match-p "Error in a council callback" (buffer-string))))
+      (should (neuron-council-verify "A claim")))))
+
+(ert-deftest neuron-council-test-async-runs-in-the-buffer-of-the-call ()
+  (neuron-council-test-with nil
+    (let ((buffers nil) (here (generate-new-buffer "here")) (gone (generate-new-buffer "gone")))
+      (dolist (buffer (list here gone))
+        (with-current-buffer buffer
+          (council-verify-async "A claim" nil (lambda (_) (push (current-buffer) buffers)))))
+      (kill-buffer gone)
+      (neuron-council-test-until (= 2 (length buffers)))
+      (should (memq here buffers))
+      (kill-buffer here))))
+
+(ert-deftest neuron-council-test-async-callback-may-wait ()
+  (neuron-council-test-with nil
+    (let ((second nil))
+      (council-verify-async "First" nil (lambda (_) (setq second (council-verify "Second"))))
+      (should (equal (plist-get (neuron-council-test-until second) :claim) "Second")))))
+
+(ert-deftest neuron-council-test-async-cancel ()
+  (neuron-council-test-with '(:verify [(:delay 30)])
+    (let* ((verdicts nil)
+           (job (council-verify-async "A claim" nil (lambda (it) (push it verdicts)))))
+      (neuron-council-test-until (neuron-council-test-seen "council/verify"))
+      (should (neuron-council-cancel job))
+      (should-not (neuron-council-cancel job))
+      (should-not verdicts)
+      (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 0))))
+      (should (equal (plist-get (car (neuron-council-test-until verdicts)) :error) "cancelled"))
+      (should (= 1 (length verdicts))))))
+
+(ert-deftest neuron-council-test-async-cancel-before-it-is-sent ()
+  (neuron-council-test-with '(:initialize (:delay 0.3))
+    (let ((job (council-verify-async "A claim" nil #'ignore)))
+      (neuron-council-cancel job)
+      (should (neuron-council-verify "Another claim"))
+      (should (= 1 (length (neuron-council-test-seen "council/verify"))))
+      (should-not (neuron-council-test-seen "window/workDoneProgress/cancel")))))
+
+(ert-deftest neuron-council-test-cancel-without-a-job ()
+  (neuron-council-test-clean
+    (should-error (call-interactively #'neuron-council-cancel) :type 'user-error)))
+
+;;; verify-test.el ends here
