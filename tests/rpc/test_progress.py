@@ -13,7 +13,7 @@ def told():
     return []
 
 
-def progress(told, token="t"):
+def progress(told, token=7):
     def line(kind):
         return lambda method, params: told.append((kind, method, params["token"], params["value"]))
 
@@ -24,7 +24,7 @@ def test_a_report_for_each_vote_between_begin_and_end(told):
     with progress(told) as telling:
         for vote in VOTES:
             telling.vote(vote)
-    assert {(method, token) for _, method, token, _ in told} == {("$/progress", "t")}
+    assert {(method, token) for _, method, token, _ in told} == {("$/progress", 7)}
     assert [kind for kind, *_ in told] == ["notify", "hint", "hint", "hint", "notify"]
     assert [value for *_, value in told] == [
         {"kind": "begin", "title": "The council judges a claim", "cancellable": True, "percentage": 0},

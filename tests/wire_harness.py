@@ -38,20 +38,23 @@ class Wire:
     def __init__(self, home, command=FAKE, *, initialize=True, read=True, **options) -> None:
         env = {"PATH": os.environ["PATH"], "NEURON_HOME": str(home), **options.pop("env", {})}
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, bufsize=0, **options)
+        options = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "bufsize": 0, **options}
+        self.process = subprocess.Popen(command, env=env, **options)
         self.noise = b""
         self.headers = set()
         self.stderr = b""
         self._messages = queue.Queue()
         self._kept = []
-        self._threads = [threading.Thread(target=self._drain, daemon=True)]
+        self._threads = []
+        if self.process.stderr is not None:
+            self._threads.append(threading.Thread(target=self._drain, daemon=True))
         if read:
             self._threads.append(threading.Thread(target=self._read, daemon=True))
         for thread in self._threads:
             thread.start()
         if initialize:
             self.send(request(0, "initialize", {"processId": os.getpid(), "capabilities": {}}))
-            self.initialized = self.reply(0)["result"]
+            self.initialized = self.reply(0)["result"] if read else None
 
     def __enter__(self) -> Wire:
         return self
@@ -62,7 +65,8 @@ class Wire:
         for thread in self._threads:
             thread.join(PATIENCE_S)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            stream.close()
+            if stream is not None:
+                stream.close()
 
     def raw(self, data: bytes) -> None:
         """Send bytes, all of them."""

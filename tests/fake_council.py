@@ -3,7 +3,7 @@
 answer (or any other word): three votes; wait: two votes, then nothing until cancelled; stubborn: the same, and a
 cancellation is heeded 0.2 s late; deaf: the same, and a cancellation is not heeded at all; crash: an exception that
 quotes the claim; refuse: a CouncilError; nan: a number without JSON; garbled: text that neither UTF-8 nor Emacs can
-carry; print: text on stdout, from Python and from a child; large: a rationale of a million characters; loops: two loops.
+carry; print: text on stdout, from Python and from a child; large: a rationale of a million characters.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class FakeCouncil:
         self.settings = settings
         self.calls = []
         self.closed = False
-        self.cancelled = 0
+        self.released = asyncio.Event()
 
     async def start(self) -> None:
         pass
@@ -110,9 +110,6 @@ class FakeCouncil:
         self.calls.append(call)
         try:
             return await self._play(pack, id, on_vote)
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
         finally:
             self.calls.remove(call)
 
@@ -123,7 +120,7 @@ class FakeCouncil:
             case "wait" | "stubborn" | "deaf":
                 for vote in VOTES[:2]:
                     on_vote(vote)
-                await _wait(word)
+                await self._wait(word)
             case "crash":
                 raise ValueError(pack.claim)
             case "refuse":
@@ -138,25 +135,21 @@ class FakeCouncil:
                 print("from print", flush=True)  # noqa: T201 - what must not reach the wire
                 os.write(1, b"from descriptor 1")
                 subprocess.run(["echo", "from a child"], check=True)  # noqa: ASYNC221 - of a millisecond
-            case "loops":
-                for vote in (*VOTES, *VOTES):
-                    on_vote(vote)
             case _:
                 for vote in VOTES:
                     on_vote(vote)
         return answer
 
-
-async def _wait(word: str) -> None:
-    try:
-        await asyncio.Event().wait()
-    except asyncio.CancelledError:
-        if word == "stubborn":
-            await asyncio.sleep(0.2)
-        while word == "deaf":
-            with suppress(asyncio.CancelledError):
-                await asyncio.sleep(60)
-        raise
+    async def _wait(self, word: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if word == "stubborn":
+                await asyncio.sleep(0.2)
+            while word == "deaf" and not self.released.is_set():
+                with suppress(asyncio.CancelledError):
+                    await self.released.wait()
+            raise
 
 
 if __name__ == "__main__":
