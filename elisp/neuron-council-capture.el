@@ -15,7 +15,8 @@
   "The function that stores a memory the policy lets in.
 It gets the arguments given to the capture, then :council-confidence (a
 number), :council-tags (a list of strings) and :council-id (a string)."
-  :type 'function
+  :type '(choice (function :tag "Function")
+                 (symbol :tag "Function that is defined later"))
   :risky t
   :group 'neuron-council)
 

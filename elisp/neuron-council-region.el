@@ -8,6 +8,7 @@
 
 ;;; Code:
 
+(eval-when-compile (require 'subr-x))
 (require 'neuron-council-verify)
 (require 'neuron-council-jobs)
 (require 'neuron-council-report)
@@ -103,10 +104,12 @@ Return a handle for `neuron-council-cancel'."
   "Show the verdict on the text at point or at EVENT, a click, else the newest."
   (interactive (list (and (mouse-event-p last-input-event) last-input-event)))
   (let ((place (and event (event-start event))))
-    (with-current-buffer (if place (window-buffer (posn-window place)) (current-buffer))
-      (let* ((point (or (and place (posn-point place)) (point)))
-             (overlays (neuron-council-region--overlays (max (point-min) (1- point)) (min (point-max) (1+ point)))))
-        (neuron-council-report-show (and overlays (overlay-get (car overlays) 'neuron-council-id)))))))
+    (neuron-council-report-show
+     (with-current-buffer (if place (window-buffer (posn-window place)) (current-buffer))
+       (let ((at (or (and place (posn-point place)) (point))))
+         (when-let ((overlay (car (neuron-council-region--overlays (max (point-min) (1- at))
+                                                                   (min (point-max) (1+ at))))))
+           (overlay-get overlay 'neuron-council-id)))))))
 
 ;;;###autoload
 (defun neuron-council-clear-marks ()

@@ -185,6 +185,7 @@
                             "; id " (plist-get verdict :id))
                     width)))))
 
+;;;###autoload
 (defun neuron-council-format-verdict (verdict &optional width)
   "Return VERDICT, a plist as `neuron-council-verify' gives it, as a text.
 It tells the outcome, the claim, every vote with its rationale, the
@@ -192,12 +193,11 @@ challenge, what each lens found, the dissent and the time, in lines of
 WIDTH columns (80 if nil).  What models wrote in it is plain text."
   (let ((width (or width 80)))
     (concat
-     (propertize (concat (upcase (neuron-council-report--plain (plist-get verdict :status)))
-                         (if (plist-get verdict :tier)
-                             (format " (%s)" (neuron-council-report--plain (plist-get verdict :tier)))
-                           "")
-                         (format "  confidence %.2f  tags %s\n" (plist-get verdict :confidence)
-                                 (mapconcat #'neuron-council-report--plain (plist-get verdict :tags) ", ")))
+     (propertize (neuron-council-text-fold
+                  (format "%s%s, confidence %.2f, tags: %s" (upcase (format "%s" (plist-get verdict :status)))
+                          (if (plist-get verdict :tier) (format " (%s)" (plist-get verdict :tier)) "")
+                          (plist-get verdict :confidence) (mapconcat #'identity (plist-get verdict :tags) ", "))
+                  "" width)
                  'face (neuron-council-report-face verdict))
      (neuron-council-text-fold (or (plist-get verdict :summary) "") "" width)
      (mapconcat (lambda (section)
@@ -254,9 +254,16 @@ WIDTH columns (80 if nil).  What models wrote in it is plain text."
     (goto-char (point-min))
     (neuron-council-report--goto id)))
 
+(defun neuron-council-report--place (id)
+  "Return where the verdict ID begins, nil if it is not there."
+  (let ((place (point-min)))
+    (while (and place (not (equal id (get-text-property place 'neuron-council-id))))
+      (setq place (next-single-property-change place 'neuron-council-id)))
+    place))
+
 (defun neuron-council-report--goto (id)
   "Move to the verdict ID if it is there; return non-nil then."
-  (when-let ((place (and id (text-property-any (point-min) (point-max) 'neuron-council-id id))))
+  (when-let ((place (neuron-council-report--place id)))
     (goto-char place)))
 
 (defun neuron-council-report-add (verdict)
@@ -282,7 +289,7 @@ WIDTH columns (80 if nil).  What models wrote in it is plain text."
   (mapcar (lambda (verdict)
             (cons (format "%s %s" (neuron-council-report-brief verdict)
                           (truncate-string-to-width (neuron-council-report--plain (plist-get verdict :claim)) 60 nil nil t))
-                  (text-property-any (point-min) (point-max) 'neuron-council-id (plist-get verdict :id))))
+                  (neuron-council-report--place (plist-get verdict :id))))
           neuron-council-report--verdicts))
 
 (defun neuron-council-next-verdict (&optional count)

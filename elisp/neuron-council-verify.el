@@ -97,6 +97,7 @@ Return it, or signal `neuron-council-error' or one of its children."
   (neuron-council-verify--check
    (neuron-council-rpc-await (neuron-council-verify-job claim context id nil))))
 
+;;;###autoload
 (defun neuron-council-verify-async (claim context callback)
   "Have CLAIM judged against CONTEXT, a string or nil, and return at once.
 This never waits, not for the server's start either, and never signals

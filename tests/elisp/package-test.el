@@ -1,0 +1,142 @@
+;;; package-test.el --- Tests of the package as it is loaded and installed  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Code:
+
+(require 'helper)
+(require 'lisp-mnt)
+
+(defun neuron-council-test-emacs (&rest forms)
+  "Evaluate FORMS in a fresh Emacs that can load the package; return what it printed."
+  (with-temp-buffer
+    (let ((status (call-process (expand-file-name invocation-name invocation-directory) nil t nil "-Q" "--batch"
+                                "-L" (file-name-directory (locate-library "neuron-council"))
+                                "--eval" (prin1-to-string (cons 'progn forms)))))
+      (unless (equal status 0)
+        (error "The fresh Emacs failed: %s" (buffer-string))))
+    (string-trim (buffer-string))))
+
+(defconst neuron-council-test-sources
+  (directory-files (expand-file-name "elisp" neuron-council-test-checkout) t "\\.el\\'")
+  "The source files of the package.")
+
+(ert-deftest neuron-council-test-package-load-does-nothing ()
+  (let ((files (directory-files (expand-file-name "~") nil)))
+    (should (equal (neuron-council-test-emacs
+                    '(let ((hooks kill-emacs-hook) (timers timer-list))
+                       (require 'neuron-council)
+                       (princ (list (process-list) (equal hooks kill-emacs-hook) (equal timers timer-list)
+                                    (featurep 'jsonrpc) global-mode-string
+                                    (get-buffer "*neuron-council log*")))))
+                   "(nil t t nil nil nil)"))
+    (should (equal files (directory-files (expand-file-name "~") nil)))))
+
+(ert-deftest neuron-council-test-package-load-is-quick ()
+  "Compiled, it loads in less than 10 ms of processor time."
+  (should (string-suffix-p ".elc" (locate-library "neuron-council")))
+  (let ((best 1000))
+    (dotimes (_ 5)
+      (setq best (min best (string-to-number
+                            (neuron-council-test-emacs
+                             '(let ((start (float-time (get-internal-run-time))))
+                                (require 'neuron-council)
+                                (princ (* 1000 (- (float-time (get-internal-run-time)) start)))))))))
+    (should (< best 10))))
+
+(ert-deftest neuron-council-test-package-versions-agree ()
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "elisp/neuron-council.el" neuron-council-test-checkout))
+    (should (equal (lm-header "Version") neuron-council-version))
+    (should (equal (lm-header "Package-Requires") "((emacs \"28.1\"))")))
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "server/neuron_council/__init__.py" neuron-council-test-checkout))
+    (should (re-search-forward "^__version__ = \"\\(.*\\)\"" nil t))
+    (should (equal (match-string 1) neuron-council-version))))
+
+(ert-deftest neuron-council-test-package-aliases ()
+  (pcase-dolist (`(,alias . ,function) '((council-verify . neuron-council-verify)
+                                         (council-verify-async . neuron-council-verify-async)
+                                         (council-verify-region . neuron-council-verify-region)
+                                         (capture-memory-with-council . neuron-council-capture-memory)
+                                         (capture-memory-with-council-async . neuron-council-capture-memory-async)))
+    (should (eq (symbol-function alias) function)))
+  (should (commandp 'council-verify))
+  (should (commandp 'council-verify-region)))
+
+(ert-deftest neuron-council-test-package-aliases-leave-others-alone ()
+  (should (equal (neuron-council-test-emacs '(defun council-verify () "theirs")
+                                            '(require 'neuron-council)
+                                            '(princ (council-verify)))
+                 "theirs"))
+  (should (equal (neuron-council-test-emacs '(setq neuron-council-define-aliases nil)
+                                            '(require 'neuron-council)
+                                            '(princ (fboundp 'council-verify)))
+                 "nil")))
+
+(ert-deftest neuron-council-test-package-autoloads ()
+  "The generated autoloads know every name, and the first call through one works."
+  (let ((folder (file-name-as-directory (make-temp-file "neuron-council-test-" t))))
+    (unwind-protect
+        (progn
+          (dolist (file neuron-council-test-sources) (copy-file file folder))
+          (should
+           (string-suffix-p
+            "claim: not a string"
+            (neuron-council-test-emacs
+             '(require 'package)
+             `(package-generate-autoloads "neuron-council" ,folder)
+             `(setq load-path (cons ,folder (delete ,(file-name-directory (locate-library "neuron-council"))
+                                                    load-path)))
+             `(load ,(concat folder "neuron-council-autoloads") nil t)
+             '(dolist (name '(council-verify council-verify-async council-verify-region capture-memory-with-council
+                                             capture-memory-with-council-async neuron-council-verify
+                                             neuron-council-verify-async neuron-council-verify-region
+                                             neuron-council-capture-memory neuron-council-capture-memory-async
+                                             neuron-council-cancel neuron-council-stop neuron-council-restart
+                                             neuron-council-show-log neuron-council-show-verdict
+                                             neuron-council-clear-marks neuron-council-format-verdict))
+                (unless (autoloadp (symbol-function name)) (error "%s is not autoloaded" name)))
+             '(unless (commandp 'council-verify-region) (error "No command"))
+             '(condition-case problem
+                  (council-verify 5)
+                (neuron-council-refused (princ (cadr problem))))))))
+      (delete-directory folder t))))
+
+(ert-deftest neuron-council-test-package-keys ()
+  (should (keymapp neuron-council-command-map))
+  (should (keymapp 'neuron-council-command-map))
+  (map-keymap (lambda (_ command) (should (commandp command))) neuron-council-command-map)
+  (map-keymap (lambda (_ command) (when (symbolp command) (should (commandp command)))) neuron-council-verdict-mode-map)
+  ;; No global binding, and C-c with a letter is the user's.
+  (should-not (where-is-internal 'neuron-council-verify global-map)))
+
+(ert-deftest neuron-council-test-package-options ()
+  "Every option has a type that its value fits, the group and a docstring."
+  (require 'cus-edit)
+  (let ((count 0))
+    (mapatoms
+     (lambda (symbol)
+       (when (and (string-prefix-p "neuron-council-" (symbol-name symbol)) (custom-variable-p symbol)
+                  (get symbol 'custom-type))
+         (setq count (1+ count))
+         (should (widget-apply (widget-convert (get symbol 'custom-type)) :match
+                               (eval (car (get symbol 'standard-value)) t)))
+         (should (documentation-property symbol 'variable-documentation))
+         (should (assq symbol (get 'neuron-council 'custom-group))))))
+    (should (> count 8)))
+  (let ((type (widget-convert (get 'neuron-council-server-command 'custom-type))))
+    (should (widget-apply type :match '("program" "serve")))
+    (should-not (widget-apply type :match "program serve")))
+  (should (equal neuron-council-timeout 75)))
+
+(ert-deftest neuron-council-test-package-names ()
+  "Every definition has the package's prefix."
+  (dolist (file neuron-council-test-sources)
+    (with-temp-buffer
+      (insert-file-contents file)
+      (should (looking-at ".*-\\*- lexical-binding: t; -\\*-"))
+      (while (re-search-forward "^(\\(?:cl-\\)?def[a-z]+ '?(?\\([^ ()\n]+\\)" nil t)
+        (should (string-prefix-p "neuron-council" (match-string 1)))))))
+
+;;; package-test.el ends here
