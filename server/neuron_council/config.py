@@ -70,6 +70,13 @@ def load(home: Path, environ: Mapping[str, str], options: object = None) -> Sett
 
     A file that does not exist says nothing. Raises ConfigError.
     """
+    try:
+        return _load(home, environ, options)
+    except RecursionError:
+        raise ConfigError(f"{home / FILE_NAME} or initializationOptions: values are nested too deeply.") from None
+
+
+def _load(home: Path, environ: Mapping[str, str], options: object) -> Settings:
     sources = [_read_file(home / FILE_NAME), *_read_variables(environ), _read_options(options)]
     council, ollama, members = CouncilSettings(), OllamaSettings(), order(DEFAULT_SPECS, "default board")
     keys: dict[str, str] = {}

@@ -84,7 +84,8 @@ def _summary(debate: DebateResult, report: VerificationReport) -> str:
 def _second_sentence(report: VerificationReport) -> str:
     match report.status:
         case Status.REJECTED:
-            return _because("Rejected", (f for f in report.findings if f.hard and not f.proven))
+            # The last lens knows of a claim that addresses the judges, which is why there is no evidence for the others.
+            return _because("Rejected", (f for f in reversed(report.findings) if f.hard and not f.proven))
         case Status.PARKED if report.parked_reason:
             reason = f"Parked for a person ({report.parked_reason})"
             return _because(reason, (f for f in report.findings if not f.proven))

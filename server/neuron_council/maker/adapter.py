@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from neuron_council.evidence.failure import Err, Failure, Ok
+from neuron_council.evidence.failure import Err, Failure, FailureKind, Ok
 
 
 @frozen
@@ -93,6 +93,13 @@ class Backend(Protocol):
 
     async def close(self) -> None:
         """Give up connections and stop what runs in the background."""
+
+
+def is_there(failure: Failure) -> bool | None:
+    """What FAILURE of a question about a backend says of its being there; None where it does not tell."""
+    if failure.kind is FailureKind.TIMEOUT:
+        return None
+    return failure.kind is not FailureKind.UNREACHABLE
 
 
 def tokens(logprobs: object) -> tuple[Token, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -16,6 +17,8 @@ CONNECT_S = 1.0
 """Seconds for a connection: `unavailable` must be answered within 1.5 s (DESIGN), a dead route included."""
 MAX_BODY = 4 << 20
 """Bytes of an answer at most; a ballot with its token probabilities has some 200 KiB."""
+BUSY_PAUSES_S = (0.1, 0.2, 0.4)
+"""Seconds between the tries after a 503."""
 MAX_QUOTE = 300
 """Characters of a backend's own error text that are kept."""
 
@@ -57,9 +60,16 @@ class Line:
         return await self._send("GET", path, None)
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Ok[dict[str, Any]] | Err:
-        """The JSON object that PATH answers to BODY, or why there is none. Bounds no time."""
+        """The JSON object that PATH answers to BODY, or why there is none; whoever is busy is asked again."""
         # ASCII escapes would cost the model tokens where a server counts the text as it came.
-        return await self._send("POST", path, json.dumps(body, ensure_ascii=False).encode())
+        content = json.dumps(body, ensure_ascii=False).encode()
+        answer = await self._send("POST", path, content)
+        for pause in BUSY_PAUSES_S:
+            if isinstance(answer, Ok) or answer.failure.kind is not FailureKind.BUSY:
+                break
+            await asyncio.sleep(pause)
+            answer = await self._send("POST", path, content)
+        return answer
 
     async def close(self) -> None:
         """Close the connections."""

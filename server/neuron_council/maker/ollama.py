@@ -16,7 +16,7 @@ from typing import Any
 from attrs import define
 
 from neuron_council.evidence.failure import Err, Failure, FailureKind, Ok
-from neuron_council.maker.adapter import Adapter, BackendState, ModelState, Prompt, Reply, tokens
+from neuron_council.maker.adapter import Adapter, BackendState, ModelState, Prompt, Reply, is_there, tokens
 from neuron_council.maker.board import MemberSpec
 from neuron_council.maker.http import Line
 from neuron_council.maker.prompts import MAX_TOKENS
@@ -29,8 +29,6 @@ LOAD_S = 600.0
 """Seconds after which a load counts as failed; Ollama itself gives up on a stalled one after 5 minutes."""
 RESIDENT_S = 60.0
 """Seconds for which `/api/ps` is believed (DESIGN, "The debate")."""
-BUSY_PAUSES_S = (0.1, 0.2, 0.4)
-"""Seconds between the tries after a 503."""
 MAX_ALTERNATIVES = 10
 """Alternatives of a token that are asked for; the three labels are among the first."""
 
@@ -40,6 +38,7 @@ _UNCUT_BYTES_PER_TOKEN = 5
 """Bytes per counted token above which the count cannot be of the whole text; English has some 4."""
 _NUM_KEEP = (4, 5)
 """Tokens that a silent cut keeps at the beginning (with and without one for the beginning of text)."""
+_OUT_OF_MEMORY = ("out-of-memory", "out of memory", "more system memory")
 _LOAD_FAULTS = (FailureKind.MODEL_NOT_FOUND, FailureKind.UNAUTHORIZED, FailureKind.UNREACHABLE)
 
 
@@ -95,7 +94,7 @@ class OllamaBackend:
         """Whether the server answers, and its version."""
         answer = await self._ask("/api/version")
         if isinstance(answer, Err):
-            return BackendState(self.url, answer.failure.kind is not FailureKind.UNREACHABLE, None)
+            return BackendState(self.url, is_there(answer.failure), None)
         version = answer.value.get("version")
         return BackendState(self.url, True, version if isinstance(version, str) else None)
 
@@ -129,6 +128,12 @@ class OllamaBackend:
     def used(self, adapter: OllamaAdapter) -> None:
         """Note that ADAPTER's model just answered, so it is resident."""
         adapter.residence.is_listed, adapter.residence.seen_at = True, time.time()
+
+    def doubt(self, adapter: OllamaAdapter, message: str) -> None:
+        """Take ADAPTER's model for gone after a vote failed with MESSAGE, and every model where memory ran out."""
+        ran_out = any(words in message for words in _OUT_OF_MEMORY)
+        for residence in self._models.values() if ran_out else (adapter.residence,):
+            residence.seen_at = 0.0
 
     def _holds_all(self) -> bool:
         return all(model.is_listed for model in self._models.values())
@@ -287,9 +292,11 @@ class OllamaAdapter:
         """See Adapter."""
         if (floor := _size(prompt) // _MAX_BYTES_PER_TOKEN) + prompt.max_tokens > self.num_ctx:
             return Err(Failure(FailureKind.CONTEXT_OVERFLOW, self._overflow(f"needs at least {floor} tokens")))
-        answer = await self._patiently(self._body(prompt))
+        answer = await self._line.post("/api/chat", self._body(prompt))
         if isinstance(answer, Err):
             kind = answer.failure.kind
+            if kind in (FailureKind.HTTP_ERROR, FailureKind.UNREACHABLE):
+                self._backend.doubt(self, answer.failure.message)
             if kind is FailureKind.MODEL_NOT_FOUND:
                 return Err(self.missing())
             if kind is FailureKind.CONTEXT_OVERFLOW:
@@ -330,15 +337,6 @@ class OllamaAdapter:
         return (
             self._frame(prompt.max_tokens) | {"messages": messages, "format": prompt.schema, "truncate": False} | odds
         )
-
-    async def _patiently(self, body: Mapping[str, Any]) -> Ok[dict[str, Any]] | Err:
-        for pause in (*BUSY_PAUSES_S, None):
-            answer = await self._line.post("/api/chat", body)
-            is_busy = isinstance(answer, Err) and answer.failure.kind is FailureKind.BUSY
-            if not is_busy or pause is None:
-                break
-            await asyncio.sleep(pause)
-        return answer
 
     def _reply(self, answer: Mapping[str, Any], prompt: Prompt) -> Ok[Reply] | Err:
         message = answer.get("message")

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from neuron_council.evidence.failure import Err, Failure, FailureKind, Ok
-from neuron_council.maker.adapter import Adapter, BackendState, ModelState, Prompt, Reply, tokens
+from neuron_council.maker.adapter import Adapter, BackendState, ModelState, Prompt, Reply, is_there, tokens
 from neuron_council.maker.board import MemberSpec
 from neuron_council.maker.http import Line
 
@@ -54,8 +54,7 @@ class OpenAIBackend:
     async def state(self) -> BackendState:
         """Whether the server answers; it tells no version."""
         answer = await self.models()
-        is_away = isinstance(answer, Err) and answer.failure.kind is FailureKind.UNREACHABLE
-        return BackendState(self.url, not is_away, None)
+        return BackendState(self.url, is_there(answer.failure) if isinstance(answer, Err) else True, None)
 
     async def models(self) -> Ok[dict[str, Any]] | Err:
         """What `/models` answers, within a second."""
