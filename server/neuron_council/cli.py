@@ -139,7 +139,8 @@ async def _judge(params: VerifyParams, settings: Settings) -> Verdict:
 def _text(argument: str) -> str:
     """ARGUMENT, or what stdin holds where it is `-`; bytes that are no UTF-8 become U+FFFD."""
     if argument == "-":
-        return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+        given = b"" if sys.stdin is None else sys.stdin.buffer.read()
+        return given.decode("utf-8", "replace").strip()
     return argument
 
 

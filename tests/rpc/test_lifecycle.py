@@ -1,5 +1,6 @@
 """How the process ends, and what it leaves behind."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -8,9 +9,9 @@ import time
 
 import pytest
 
+from neuron_council.rpc.lifecycle import Watch
 from wire_harness import FAKE, PATIENCE_S, Wire, framed, notification, request
 
-WAIT = {"claim": "wait for it"}
 ENDS_S = 3.0
 
 
@@ -46,7 +47,8 @@ def test_shutdown_and_exit_with_a_claim_in_flight(wire, word):
     in_flight(wire, word)
     wire.send(request("bye", "shutdown"), notification("exit"))
     assert ended_in_time(wire) == 0
-    assert cancelled(wire)
+    replies = [message for message in wire.rest() if "id" in message]
+    assert [(m["id"], m.get("error", {}).get("code")) for m in replies] == [("w", -32800), ("bye", None)]
 
 
 def test_exit_waits_for_no_reply_to_shutdown(wire):
@@ -174,11 +176,12 @@ def test_it_ends_with_the_process_that_initialize_names(tmp_path):
 
 
 @pytest.mark.parametrize("pid", [0, -1, 2**22 + 1, 2**40, 2**70])
-def test_a_process_that_cannot_be_seen_is_not_watched(tmp_path, pid):
-    with Wire(tmp_path, initialize=False) as wire:
-        wire.ask(1, "initialize", {"processId": pid})
-        assert wire.ask(2, "council/health")["result"]
-        assert wire.leave() == 0
+async def test_a_process_that_cannot_be_seen_is_not_watched(pid):
+    ends = []
+    watch = Watch(lambda *end: ends.append(end))
+    watch.client(pid)
+    await asyncio.sleep(0.01)
+    assert (ends, watch._watched) == ([], set())
 
 
 def mode(path):

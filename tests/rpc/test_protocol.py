@@ -339,7 +339,7 @@ async def test_shutdown_answers_what_is_in_flight_and_then_itself(bench):
 
 
 async def test_shutdown_does_not_wait_for_what_does_not_end(bench, monkeypatch):
-    monkeypatch.setattr(protocols, "SETTLE_S", 0.05)
+    monkeypatch.setattr(protocols, "SHUT_DOWN_S", 0.05)
     bench.send(1, "council/verify", {"claim": "deaf", "workDoneToken": "t"})
     await bench.settled()
     bench.send(2, "shutdown")

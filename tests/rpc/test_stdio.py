@@ -163,27 +163,21 @@ def test_a_body_over_the_limit_is_passed_over(wire):
 
 LOST = {
     "bare line feeds": b"Content-Length: 2\n\n{}",
-    "no length": b"Content-Type: x\r\n\r\n{}",
-    "length 0": b"Content-Length: 0\r\n\r\n",
-    "negative length": b"Content-Length: -5\r\n\r\n",
-    "length 4e9": b"Content-Length: 4000000000\r\n\r\n",
-    "length 1e14": b"Content-Length: 100000000000000\r\n\r\n",
-    "a JSON line": b'{"jsonrpc":"2.0","id":1,"method":"council/health"}\n',
-    "a length that is 5 short": framed(b"{}") .replace(b" 2", b" 1") + framed(b"{}"),
-    "a header of 9,000 bytes": b"X: " + b"x" * 9000,
-    "the end inside a message": None,
-}  # fmt: skip
+    "a length of 4 GB": b"Content-Length: 4000000000\r\n\r\n",
+    "a line of JSON": b'{"jsonrpc":"2.0","id":1,"method":"council/health"}\n',
+    "a length that is short": framed(b"{}").replace(b" 2", b" 1") + framed(b"{}"),
+    "a length that is long": framed(b"{}").replace(b" 2", b" 9") + framed(b"{}"),
+    "the end inside a message": b"Content-Length: 100\r\n\r\n{",
+}
 
 
 @pytest.mark.parametrize("case", LOST)
 def test_lost_framing_is_said_and_ends_it(tmp_path, case):
     with Wire(tmp_path) as wire:
         wire.send(request("w", "council/verify", WAIT))
-        if LOST[case] is None:
-            wire.raw(b"Content-Length: 100\r\n\r\n{")
+        wire.raw(LOST[case])
+        if case == "the end inside a message":
             wire.process.stdin.close()
-        else:
-            wire.raw(LOST[case])
         assert wire.reply(None)["error"]["code"] == PARSE
         assert wire.ended() == 1
         rest = wire.rest()

@@ -50,7 +50,9 @@ MAX_LONG = 1_024
 MAX_IN_FLIGHT = 2 * MAX_LONG
 """Requests in flight from which on nothing more is read; half of them at least are short, and soon answered."""
 SETTLE_S = 1.0
-"""Seconds that cancelled requests have to clean up before they are given up."""
+"""Seconds that cancelled requests have to clean up before they are given up, at the end of the process."""
+SHUT_DOWN_S = 0.75
+"""The same for `shutdown`: less, so that an `exit` right behind it leaves it the time to reply."""
 
 
 class State(enum.Enum):
@@ -80,6 +82,7 @@ _KINDS = {
 class _Call:
     """A request in flight."""
 
+    method: str
     is_long: bool
     token: Token | None
     future: asyncio.Future[Any] | None = None
@@ -130,13 +133,17 @@ class CouncilProtocol(LanguageServerProtocol):
         """Wait until so few requests are in flight that more may be read."""
         await self._has_room.wait()
 
-    async def settle(self) -> None:
-        """Cancel every request in flight but the one that asks for it, and wait for the replies, SETTLE_S at most."""
+    async def settle(self, timeout_s: float = SETTLE_S) -> None:
+        """Cancel every request in flight but a `shutdown`, and wait until all but the caller's have their reply.
+
+        Those that have none after TIMEOUT_S seconds are given up: they are answered as cancelled.
+        """
         calls = {msg_id: call for msg_id, call in self._calls.items() if msg_id != self.msg_id}
-        for msg_id in calls:
-            self._handle_cancel_notification(msg_id)
+        for msg_id, call in calls.items():
+            if call.method != types.SHUTDOWN:
+                self._handle_cancel_notification(msg_id)
         if waiting := [call.future for call in calls.values() if call.future is not None]:
-            await asyncio.wait(waiting, timeout=SETTLE_S)
+            await asyncio.wait(waiting, timeout=timeout_s)
         for msg_id in calls.keys() & self._calls.keys():
             self._forget(msg_id)
             self.refuse(msg_id, JsonRpcRequestCancelled("the request was cancelled, and its work given up"))
@@ -156,7 +163,7 @@ class CouncilProtocol(LanguageServerProtocol):
         try:
             kind = self._admit(request)
             params = structure(request.params, kind.params)
-            call = _Call(kind.is_long, getattr(params, "work_done_token", None))
+            call = _Call(request.method, kind.is_long, getattr(params, "work_done_token", None))
             self._begin(request.id, call)
         except JsonRpcException as error:
             self.refuse(request.id, error)
@@ -228,7 +235,7 @@ class CouncilProtocol(LanguageServerProtocol):
         }
 
     async def _shut_down(self, _: NoParams) -> None:
-        await self.settle()
+        await self.settle(SHUT_DOWN_S)
 
     # Notifications
 
