@@ -84,7 +84,7 @@ def _summary(debate: DebateResult, report: VerificationReport) -> str:
 def _second_sentence(report: VerificationReport) -> str:
     match report.status:
         case Status.REJECTED:
-            # The last lens knows of a claim that addresses the judges, which is why there is no evidence for the others.
+            # The last lens knows of a claim that addresses the judges, which leaves the others without evidence.
             return _because("Rejected", (f for f in reversed(report.findings) if f.hard and not f.proven))
         case Status.PARKED if report.parked_reason:
             reason = f"Parked for a person ({report.parked_reason})"

@@ -29,6 +29,31 @@ _HTTP_OK = 200
 _HTTP_NOT_FOUND = 404
 
 
+class _Connection:
+    """What httpx's trace tells of a request's connection: whether it is a fresh one, and has sent a byte."""
+
+    def __init__(self) -> None:
+        self.is_fresh = False
+        self.was_heard = False
+
+    async def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Hear one event of the trace."""
+        if event == "connection.connect_tcp.started":
+            self.is_fresh = True
+        elif event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            self._listen(info["return_value"])
+
+    def _listen(self, stream: Any) -> None:
+        read = stream.read
+
+        async def listening(*args: Any, **kwargs: Any) -> bytes:
+            data: bytes = await read(*args, **kwargs)
+            self.was_heard = self.was_heard or bool(data)
+            return data
+
+        stream.read = listening
+
+
 class Line:
     """An HTTP client of its own for one member: httpx's pool walks all of its connections for each request."""
 
@@ -84,27 +109,22 @@ class Line:
 
     async def _once(self, method: str, path: str, content: bytes | None) -> Ok[dict[str, Any]] | Err | None:
         """One try; None where a kept connection turned out to be closed, which says nothing of the backend."""
-        is_fresh = False
-
-        async def trace(event: str, _: Mapping[str, Any]) -> None:
-            nonlocal is_fresh
-            is_fresh = is_fresh or event == "connection.connect_tcp.started"
-
+        connection = _Connection()
         request = self._client.build_request(
             method,
             self.url + path,
             content=content,
             headers={"Content-Type": "application/json"} if content is not None else {},
-            extensions={"trace": trace},
+            extensions={"trace": connection.trace},
         )
         try:
             response = await self._client.send(request, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return self._err(FailureKind.UNREACHABLE, f"cannot be reached ({_reason(error)})")
-        except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError) as error:
-            if not is_fresh:
+        except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+            if not connection.is_fresh:
                 return None
-            if isinstance(error, httpx.RemoteProtocolError) and "without sending a response" not in str(error):
+            if connection.was_heard:
                 return self._err(FailureKind.MALFORMED, "did not answer in HTTP")
             return self._err(FailureKind.UNREACHABLE, _CLOSED)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
