@@ -4,8 +4,8 @@
 
 ;;; Commentary:
 
-;; `neuron-council-format-verdict' makes a text of a verdict, the buffer "*neuron-council*" holds the newest ones.  Every
-;; claim, rationale and quotation in them is plain text: see `neuron-council-text-plain'.
+;; `neuron-council-format-verdict' makes a text of a verdict, the buffer "*neuron-council*" holds the newest ones.
+;; Every claim, rationale and quotation in them is plain text: see `neuron-council-text-plain'.
 
 ;;; Code:
 
@@ -287,8 +287,10 @@ WIDTH columns (80 if nil).  What models wrote in it is plain text."
 (defun neuron-council-report--index ()
   "Return an index of the verdicts for Imenu."
   (mapcar (lambda (verdict)
-            (cons (format "%s %s" (neuron-council-report-brief verdict)
-                          (truncate-string-to-width (neuron-council-report--plain (plist-get verdict :claim)) 60 nil nil t))
+            (cons (truncate-string-to-width
+                   (concat (neuron-council-report-brief verdict) " "
+                           (neuron-council-report--plain (plist-get verdict :claim)))
+                   100 nil nil t)
                   (neuron-council-report--place (plist-get verdict :id))))
           neuron-council-report--verdicts))
 

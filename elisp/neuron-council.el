@@ -1,4 +1,4 @@
-;;; neuron-council.el --- A council of local models judges claims before a memory stores them  -*- lexical-binding: t; -*-
+;;; neuron-council.el --- A council of local models before a memory  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: MIT
 

@@ -242,14 +242,15 @@ Both must store it unjudged, and some message must match WORDS."
 ;;;; Aborting
 
 (ert-deftest neuron-council-test-capture-throw-stores-nothing ()
-  (neuron-council-test-with '(:verify [(:delay 30)])
-    (with-timeout (0.5) (capture-memory-with-council "A claim" nil 'node))
-    (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 0))))
+  (neuron-council-test-with-ready [(:delay 30)]
+    (with-timeout (0.3) (capture-memory-with-council "A claim" nil 'node))
+    (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 1))))
     (should-not neuron-council-test-stored)))
 
 (ert-deftest neuron-council-test-capture-quit-stores-nothing ()
   (neuron-council-test-with '(:verify [(:delay 30)])
-    (run-at-time 0.4 nil (lambda () (signal 'quit nil)))
+    (neuron-council-test-when (lambda () (neuron-council-test-seen "council/verify"))
+                              (lambda () (signal 'quit nil)))
     (should (eq 'quit (condition-case nil
                           (capture-memory-with-council "A claim" nil 'node)
                         (quit 'quit))))

@@ -58,7 +58,7 @@
 
 (defun neuron-council-test-command (script)
   "Return the command of a server that follows SCRIPT, a plist."
-  (list (executable-find "python3") (expand-file-name "fake_server.py" neuron-council-test-directory)
+  (list (executable-find "python3") "-I" "-S" (expand-file-name "fake_server.py" neuron-council-test-directory)
         neuron-council-test-log (json-encode script)))
 
 (defmacro neuron-council-test-with (script &rest body)
@@ -67,6 +67,14 @@
   `(neuron-council-test-clean
      (let ((neuron-council-server-command (neuron-council-test-command ,script)))
        ,@body)))
+
+(defmacro neuron-council-test-with-ready (steps &rest body)
+  "Run BODY with a server that is ready and follows STEPS, a vector, from now on.
+The request that made it ready counts for `neuron-council-test-token'."
+  (declare (indent 1) (debug t))
+  `(neuron-council-test-with (list :verify (vconcat [nil] ,steps))
+     (neuron-council-verify "Are you there")
+     ,@body))
 
 (defun neuron-council-test-seen (&optional method)
   "Return the messages the server read, as plists, only those of METHOD if given."
@@ -120,6 +128,13 @@ Where NEURON_COUNCIL_STRICT is set a skipped test is a failed one."
                     (if (getenv "NEURON_COUNCIL_STRICT") skipped 0))))
     (message "%d passed, %d failed" (ert-stats-completed-expected stats) failed)
     (kill-emacs (if (or (> failed 0) (zerop (ert-stats-total stats))) 1 0))))
+
+(defun neuron-council-test-when (condition action)
+  "Call ACTION from a timer once CONDITION, a function, returns non-nil."
+  (run-at-time 0.02 nil (lambda ()
+                          (if (funcall condition)
+                              (funcall action)
+                            (neuron-council-test-when condition action)))))
 
 (provide 'helper)
 ;;; helper.el ends here

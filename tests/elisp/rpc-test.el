@@ -39,10 +39,9 @@
   (neuron-council-test-with '(:initialize (:delay 0.3))
     (let ((answers nil))
       (dotimes (n 5)
-        (should (< (neuron-council-test-seconds
-                     (neuron-council-verify-async (format "Claim %d" n) nil
-                                                  (lambda (verdict) (push (plist-get verdict :claim) answers))))
-                   0.2)))
+        (neuron-council-verify-async (format "Claim %d" n) nil
+                                     (lambda (verdict) (push (plist-get verdict :claim) answers))))
+      (should (eq 'starting (neuron-council-rpc--server-state neuron-council-rpc--server)))
       (should-not answers)
       (neuron-council-test-until (= 5 (length answers)))
       (should (equal (mapcar (lambda (message) (plist-get (plist-get message :params) :claim))
@@ -299,22 +298,22 @@ PATH is ROOT/path/ alone."
 ;;;; Waiting
 
 (ert-deftest neuron-council-test-rpc-slow-answer ()
-  (neuron-council-test-with '(:verify [(:delay 30)])
-    (let ((neuron-council-timeout 0.6))
-      (should (string-match-p "no answer within 0.6 s"
+  (neuron-council-test-with-ready [(:delay 30)]
+    (let ((neuron-council-timeout 0.3))
+      (should (string-match-p "no answer within 0.3 s"
                               (neuron-council-test-text
                                (should-error (neuron-council-verify "A claim") :type 'neuron-council-error)))))
-    (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 0))))))
+    (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 1))))))
 
 (ert-deftest neuron-council-test-rpc-throw-cancels ()
-  (neuron-council-test-with '(:verify [(:delay 30)])
-    (should (eq 'out (with-timeout (0.5 'out) (neuron-council-verify "A claim"))))
-    (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 0))))
+  (neuron-council-test-with-ready [(:delay 30)]
+    (should (eq 'out (with-timeout (0.3 'out) (neuron-council-verify "A claim"))))
+    (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 1))))
     (should-not neuron-council-rpc-jobs)))
 
 (ert-deftest neuron-council-test-rpc-late-answer-is-dropped ()
-  (neuron-council-test-with '(:verify [(:silent t) nil])
-    (let ((neuron-council-timeout 0.5))
+  (neuron-council-test-with-ready [(:silent t) nil]
+    (let ((neuron-council-timeout 0.3))
       (should-error (neuron-council-verify "A claim")))
     (should (equal (plist-get (neuron-council-verify "Another claim") :claim) "Another claim"))))
 
@@ -336,8 +335,8 @@ PATH is ROOT/path/ alone."
 
 (ert-deftest neuron-council-test-rpc-surplus-key-ends-in-a-timeout ()
   (dolist (step '((:extra t) (:extra "error" :error (:code -32603 :message "no"))))
-    (neuron-council-test-with (list :verify (vector step '(:delay 0)))
-      (let ((neuron-council-timeout 0.6))
+    (neuron-council-test-with-ready (vector step nil)
+      (let ((neuron-council-timeout 0.4))
         (should-error (neuron-council-verify "A claim") :type 'neuron-council-error))
       (should (neuron-council-verify "Another claim")))))
 
@@ -392,7 +391,7 @@ PATH is ROOT/path/ alone."
   (neuron-council-test-with '(:shutdown "silent")
     (neuron-council-verify "A claim")
     (let ((process (get-process "neuron-council")))
-      (should (< (neuron-council-test-seconds (neuron-council-stop)) 2.5))
+      (should (< (neuron-council-test-seconds (neuron-council-stop)) 4))
       (should-not (process-live-p process)))))
 
 (ert-deftest neuron-council-test-rpc-stop-without-a-server ()
@@ -406,7 +405,7 @@ PATH is ROOT/path/ alone."
       (neuron-council-verify-async "A claim" nil (lambda (verdict) (push (plist-get verdict :error) errors)))
       (neuron-council-test-until (neuron-council-test-seen "council/verify"))
       (should (memq #'neuron-council-rpc--leave kill-emacs-hook))
-      (should (< (neuron-council-test-seconds (neuron-council-rpc--leave)) 0.3))
+      (should (< (neuron-council-test-seconds (neuron-council-rpc--leave)) 0.9))
       (should (equal (length errors) 1))
       (neuron-council-test-until (neuron-council-test-seen "exit"))
       (neuron-council-test-until (not (memq t (mapcar (lambda (timer) (eq (timer--function timer)

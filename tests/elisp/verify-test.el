@@ -118,12 +118,12 @@
         (should (stringp (plist-get (neuron-council-test-until verdict) :error)))))))
 
 (ert-deftest neuron-council-test-async-timeout ()
-  (neuron-council-test-with '(:verify [(:delay 30)])
+  (neuron-council-test-with-ready [(:delay 30)]
     (let ((verdict nil))
-      (let ((neuron-council-timeout 0.5))
+      (let ((neuron-council-timeout 0.3))
         (council-verify-async "A claim" nil (lambda (it) (setq verdict it))))
-      (should (string-match-p "0.5 s" (plist-get (neuron-council-test-until verdict) :error)))
-      (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 0)))))))
+      (should (string-match-p "0.3 s" (plist-get (neuron-council-test-until verdict) :error)))
+      (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 1)))))))
 
 (ert-deftest neuron-council-test-async-death ()
   (neuron-council-test-with '(:verify [(:exit 1)])
