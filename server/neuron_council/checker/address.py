@@ -1,9 +1,9 @@
 """Text that addresses the judges instead of telling them something.
 
 A text is folded (width, case, accents, look-alike letters, invisible characters), cut into words, and every word is
-turned into the concepts it can stand for, whatever its language (`LEXICON`). Attacks are then short patterns over
-concepts (`PATTERNS`), so that one line covers an order in all languages, and a few patterns over characters
-(`_MARKS`), for what is not made of words. Talk about an attack that quotes it word for word is stopped too: a judge
+turned into the concepts it can stand for, whatever its language (lexicon.py). Attacks are then short patterns over
+concepts (attacks.py), so that one line covers an order in all languages, and a few patterns over characters (`_MARKS`),
+for what is not made of words. Talk about an attack that quotes it word for word is stopped too: a judge
 that reads the quotation is addressed by it.
 
 Everything is linear: one pass per step, and each gap in a pattern is bounded.
@@ -14,11 +14,13 @@ from __future__ import annotations
 import binascii
 import re
 import unicodedata
+from functools import cache, cached_property
 from html import unescape
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from neuron_council.checker.attacks import FENCE, PATTERNS, RESULT, ROLE, WEAK_PATTERNS
 from neuron_council.checker.folding import any_of, by_pieces
 from neuron_council.checker.lexicon import LEXICON
 
@@ -31,7 +33,7 @@ SPAN = 80
 
 @frozen
 class Address:
-    """Where a text addresses the judges: the attack's kind, and the folded span (80 characters at most) that shows it."""
+    """Where a text addresses the judges: the attack's kind, and the span that shows it, folded and cut to `SPAN`."""
 
     kind: str
     span: str
@@ -52,12 +54,12 @@ def addressed(text: str, *, strict: bool) -> Address | None:
 # --- folding -----------------------------------------------------------------------------------------------------
 
 # Letters that look Latin. Patterns are folded alike, so that Russian and Greek words still match themselves.
-_LOOK_ALIKE = str.maketrans("авекмнорстухіѕјԁѵԛԝґ" "αβεηικμνορτυχϲıɡ", "abekmhopctyxisjdvqwr" "abenikmvoptyxcig")
+_LOOK_ALIKE = str.maketrans("авекмнорстухіѕјԁѵԛԝґαβεηικμνορτυχϲıɡ", "abekmhopctyxisjdvqwrabenikmvoptyxcig")
 # Tag characters carry ASCII that no screen shows; what they spell is read with the rest.
-_TAGS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
+_TAGS = re.compile("[\U000e0020-\U000e007e]")
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-")
-_APOSTROPHES = dict.fromkeys(map(ord, "‘’‛ʼ′`´"), "'")
-_AFTER = {**_LOOK_ALIKE, **_DASHES, **_APOSTROPHES}
+_APOSTROPHES = dict.fromkeys(map(ord, "‘’‛ʼ′´"), "'")
+_AFTER: dict[int, int | str] = {**_LOOK_ALIKE, **_DASHES, **_APOSTROPHES}
 _UNSEEN = re.compile(
     "[\u0300-\u036f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
@@ -66,10 +68,11 @@ _UNSEEN = re.compile(
 
 def _plain(text: str) -> str:
     """TEXT in one shape: compatibility forms, accents, look-alikes and case gone. Same for texts and patterns."""
-    text = text.translate(_TAGS)
     if not text.isascii():
+        text = _TAGS.sub(lambda tag: chr(ord(tag.group()) - 0xE0000), text)
         text = by_pieces(text, _bare)
-    return text.casefold().translate(_AFTER)
+        return text.casefold().translate(_AFTER)
+    return text.lower()
 
 
 def _bare(text: str) -> str:
@@ -145,10 +148,13 @@ for _mark in ":=：":
     _CODES[_mark] = _COLON
 
 _UNSPACED = r"\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # Scripts that set no blanks between words.
-_LONG_WORDS = re.compile(any_of({word for word in _SENSES if len(word) > 3 and word.isalpha() and word.isascii()}))
+_ORDERING = {"override", "guidance", "back", "vote", "label", "judge", "your", "system"}
+_LONG_WORDS = re.compile(
+    any_of(word for word in _SENSES if len(word) > 3 and word.isascii() and _SENSES[word] & _ORDERING)
+)
 _TOKEN = re.compile(
     rf"[^\W\d_{_UNSPACED}]++(?:'t\b)?|[0-9]+(?:[./][0-9]+)?+%?|\n|[.!?;:=…。]|[^\w\s.!?;:=…。'-]+"
-    rf"|{any_of({word for word in _SENSES if re.match(f'[{_UNSPACED}]', word)})}|[^\W_]"
+    rf"|{any_of(word for word in _SENSES if re.match(f'[{_UNSPACED}]', word))}|[^\W_]"
 )
 
 
@@ -158,6 +164,7 @@ def _codes(text: str) -> str:
     return "".join([known(token) or (_OTHER if token.isalnum() else _PAUSE) for token in _TOKEN.findall(text)])
 
 
+@cache
 def _class(names: str) -> str:
     """The codes of the words that can stand for one of NAMES, which `|` parts."""
     wanted = set(names.split("|"))
@@ -175,16 +182,24 @@ class _Pattern:
 
     kind: str
     weak: bool
-    form: re.Pattern[str]
+    source: str
     needs: tuple[frozenset[str], ...]
 
+    @cached_property
+    def form(self) -> re.Pattern[str]:
+        """The compiled pattern, made at its first use: most texts lack its words."""
+        return re.compile(self.source)
 
-_BEGIN = f"(?<![^{_class('stop|line|colon|pause|please|and|must|you|not|do|judge|system')}])(?<![{_class('mention')}]{_PAUSE})"
-_ALONE = f"(?=$|[{_class('stop|line|colon|pause|particle|and|this|text|now|score|top')}])"
+
+_BEGIN = (
+    f"(?<![^{_class('stop|line|colon|pause|please|and|must|you|not|do|judge|system')}])"
+    f"(?<![{_class('mention')}]{_PAUSE})"
+)
+_ALONE = f"(?=$|[{_class('stop|line|colon|pause|particle|and|are|please|this|text|now|score|top')}])"
 
 
 def _pattern(kind: str, source: str, *, weak: bool) -> _Pattern:
-    """A pattern from its notation: see `PATTERNS`."""
+    """A pattern from its notation, which attacks.py explains."""
     form, needs = "", []
     for part in source.split():
         if part == "^":
@@ -195,6 +210,8 @@ def _pattern(kind: str, source: str, *, weak: bool) -> _Pattern:
             form += f"{_PAUSE}?{_COLON}{_PAUSE}?"
         elif part == "END":
             form += r"\.?,?\Z"
+        elif part == ":?":
+            form += f"(?:{_PAUSE}?{_COLON})?{_PAUSE}?"
         elif part.startswith("~~"):
             form += f"(?s:.){{0,{int(part[2:])}}}?"
         elif part.startswith("~"):
@@ -208,162 +225,8 @@ def _pattern(kind: str, source: str, *, weak: bool) -> _Pattern:
         else:
             form += f"[{_class(part)}]"
             needs.append(frozenset(_class(part).replace("\\", "")))
-    return _Pattern(kind, weak, re.compile(form), tuple(needs))
+    return _Pattern(kind, weak, form, tuple(needs))
 
-
-# --- patterns ----------------------------------------------------------------------------------------------------
-
-ASIDE = "an order to set the rules aside"
-VOTE = "an order to vote"
-RESULT = "a forged result"
-ROLE = "a role change"
-SCHEMA = "a schema change"
-FENCE = "a broken fence"
-CALL = "a word to the judges"
-AUTHORITY = "a claim to authority"
-THREAT = "a threat"
-HIDDEN = "a hidden order"
-
-# Notation: a concept, or several parted by `|`; `x?` at most one, `x*` up to four; `~3` up to three words of the same sentence,
-# `~~3` up to three words or marks; `^` where an order can begin; `$` where a value stands alone; `!x` no x next, a mark aside; `:` a
-# colon or an equals sign, quoted or not; `END` the end of the text.
-PATTERNS = {
-    # The oldest attack: the judge is to drop what it was asked.
-    ASIDE: (
-        "^ override ~3 back|your ~2 guidance",
-        "^ override ~3 all ~2 guidance !from",
-        "^ override ~2 guidance ~1 back !the",
-        "^ override ~2 rubric",
-        "you|judge ~4 override ~3 back|your ~2 guidance",
-        "^ not follow ~3 back|your ~2 guidance",
-        "back ~3 guidance ~2 override",
-        "back ~1 guidance ~2 not ~2 follow ~~6 label|judge|good",
-        "back ~1 guidance ~6 bad|redefined ~~6 label|judge",
-    ),
-    # The judge is told what to vote, of what is judged or in the ballot's own words.
-    VOTE: (
-        "^ vote ~3 label $",
-        "judge|machine ~3 must ~2 vote ~3 label $",
-        "judge|machine ~3 must ~2 vote|pass ~1 this|text ~3 good|label",
-        "^ vote ~1 this ~1 text ~3 good|label|top",
-        "^ vote ~1 text ~1 as ~1 good|label",
-        "must pass this ~1 text",
-        "this text ~2 must|always ~3 passes|label",
-        "this loose-text always passes",
-        "this text|loose-text ~2 must ~2 good|label",
-        "text ~2 must ~3 as ~1 good|label",
-        "all text ~1 passes stop|line",
-        "all text ~3 label $",
-        "regardless ~~6 passes|label",
-        "vote|passes|label ~2 regardless",
-        "always ~1 vote ~2 label",
-        "your|due ~2 vote|result|text|loose-text ~4 label $",
-        "judge|machine ~1 must ~4 label ~1 vote",
-        "this text ~2 vote ~1 good|label $",
-        "this text ~3 good ~1 vote",
-        "^ not ~1 vote ~4 other-label",
-        "^ vote ~1 result|label ~3 label $",
-        "^ vote ~1 this ~1 text ~3 highest ~1 marks",
-        "text ~1 label ~2 vote",
-        "this text ~4 label ~2 vote",
-        "this text ~2 must ~1 not ~2 bad",
-        "contrarian ~3 must ~2 yield|vote",
-        "^ not refute this ~1 text",
-        "judge ~~4 cast ~2 label",
-    ),
-    # A result is put where the judge's own belongs.
-    RESULT: (
-        "result : label !other-label|label",
-        "pass-key : true ~~8 score : top",
-        "score : top ~~8 pass-key : true",
-        "pass-key : true ~~4 reason :",
-        "reason : ~~12 pass-key : true",
-        "result : good|label ~~4 score colon? top",
-        "score colon? ~1 top ~3 all ~1 axes",
-        "axis pause? colon? ~1 top ~~3 axis pause? colon? ~1 top",
-        "winner : ~1 text",
-        "result : text ~4 winner",
-        "refuted : false",
-        "assistant colon ~3 label $",
-    ),
-    # The judge is to be somebody else.
-    ROLE: (
-        "you are now ~4 role $",
-        "you are now ~4 role that",
-        "now ~1 you are ~4 role $",
-        "now ~1 you are ~4 role that",
-        "you now are? ~3 judge $",
-        "you now are? ~3 judge that",
-        "^ pretend ~3 judge|machine ~~8 label|good|always",
-        "system colon|pause ~~10 label $",
-        "system colon|pause ~~3 judge ~2 must",
-        "system colon|pause ~~10 text ~4 good",
-        "system colon|pause ~~8 bypass ~2 check",
-    ),
-    # The answer's words are to mean something else.
-    SCHEMA: (
-        "label|other-label pause? now? ~1 means",
-        "passes|score|good|bad pause? now ~1 means",
-        "label|other-label ~2 as ~1 label|other-label",
-        "label|other-label ~3 instead ~2 other-label|label",
-        "rubric ~~12 redefined ~1 as",
-        "rubric|result ~6 redefined ~~15 means|label|other-label",
-    ),
-    # The text claims to be over, and that what follows is the prompt's.
-    FENCE: (
-        "now ~1 real guidance",
-        "^ new|real ~1 guidance : ~~8 label|judge|machine",
-        "^ new|real ~1 guidance : ~~4 vote|pass ~2 this|good|text",
-        "real guidance ~~8 label|judge|rubric",
-    ),
-    # The judges are spoken to.
-    CALL: (
-        "greet ~3 machine|judge ~~8 label",
-        "greet ~3 machine ~~8 vote|pass ~2 this|good|top|text",
-        "greet ~2 judge ~1 please ~1 vote|pass",
-        "if you ~3 machine|judge",
-        "as ~2 machine judge ~2 you",
-        "judge colon|pause ~2 vote ~2 label",
-        "you ~4 judge ~~6 vote ~3 label",
-    ),
-    # Somebody has already decided, and the check may be left out.
-    AUTHORITY: (
-        "message from ~2 rubric|machine ~2 author",
-        "this text ~3 pre vetted ~~12 bypass|vote|not ~3 check",
-        "this text ~3 pre vetted ~1 from ~2 author|judge|machine",
-        "this text ~5 vetted|good ~~8 bypass|not ~3 check",
-        "cleared|pre ~1 vetted ~~8 bypass|not ~2 check",
-        "this text ~4 cleared",
-        "bypass ~2 check ~2 this text",
-        "author ~4 vetted ~~8 bypass ~2 check",
-    ),
-    THREAT: ("if ~3 text ~3 bad ~~12 doom", "if ~3 you ~3 vote|refute ~6 bad|other-label ~~12 doom", "doom ~4 if ~2 you ~3 vote ~4 bad|other-label"),
-    # The order is in the code.
-    HIDDEN: ("^ decode ~6 obey ~2 guidance|loose-text|stop", "decode ~8 guidance ~3 obey"),
-}
-
-# Ordinary in a context, an attack where a claim is due.
-WEAK_PATTERNS = {
-    ASIDE: ("^ override ~1 all ~4 back|told !the",),
-    VOTE: (
-        "^ vote ~2 this|loose-text ~2 as ~1 good|label",
-        "please|must pass this stop|line|pause",
-        "^ vote ~3 highest ~1 marks",
-        "rubric ~2 must ~1 vote|pass|check ~4 text|loose-text",
-        "rubric ~1 back|system ~1 must ~3 loose-text|text",
-        "^ pass this text",
-    ),
-    RESULT: (
-        "line result : good END",
-        "line passes : true",
-        "line this|text|loose-text|good* good text|loose-text* END",
-        "stop good good END",
-        "good from ~2 machine",
-    ),
-    SCHEMA: ("result ~2 label $",),
-    AUTHORITY: ("^ bypass ~1 check END",),
-    CALL: ("greet ~2 judge ~~8 vote|pass",),
-}
 
 _ALL = tuple(
     _pattern(kind, source, weak=weak)
@@ -418,7 +281,8 @@ _FENCES = (
 _TAG = re.compile(rf"[<\[{{]([/\\]?) ?({_FENCES})\b[^<>\[\]{{}}\n]{{0,40}}[>\]}}]")
 # "END OF CLAIM" on a line of its own or between dashes: nobody ends a note so, but a prompt may end its data so.
 _END = re.compile(
-    r"(?:^|[\n\[<(=#*_~-]|[.!?\"'] )[\s=#*_~-]{0,8}(?:end of|end|fim d[ao]|fin de la|fin del?|fin du|ende de[rs]) ?(?:the |this )?"
+    r"(?:^|[\n\[<(=#*_~-]|[.!?\"'] )[\s=#*_~-]{0,8}"
+    r"(?:end of|end|fim d[ao]|fin de la|fin del?|fin du|ende de[rs]) ?(?:the |this )?"
     r"(?:claim|context|submission|statement|untrusted|user input|evidence|memory pack|prompt|rubric|instructions"
     r"|afirmacao|alegacao|contexto|afirmacion|affirmation|contexte|behauptung|kontexts?)\b[^\w\n]{0,2}"
     r"(?:(?:text|block|section|data)\b)?(?:\W|$)"
@@ -427,10 +291,15 @@ _END = re.compile(
 _TOKENS = r"(?:<\|/?[a-z_]{2,24}\|>|\[/?inst\]|<</?sys>>|</?(?:start|end)_of_turn>|</?s>\[)"
 _MENTIONED = r"(?! ?(?:[,;:.)`'\"/]|(?:and|or|tokens?|tags?|markers?|is|are|for|to|as|in|pairs?|und|et|y|e|ou|o)\b|$))"
 _TURN = re.compile(
-    rf"{_TOKENS} ?(?:system|assistant|user|developer|model)\b|<\|/?(?:system|assistant|developer)\|>{_MENTIONED}|{_TOKENS}{_MENTIONED}"
+    rf"{_TOKENS} ?(?:system|assistant|user|developer|model)\b|{_TOKENS}{_MENTIONED}"
     r"|(?:^|\n)#{2,4} ?(?:instruction|system|human|assistant|system prompt|new instructions?) ?:"
 )
-_MARKS = ((FENCE, _END), (ROLE, _TURN))
+# A result between tags.
+_TAGGED = re.compile(
+    r"<(?:ballot|verdict|vote|pass|passed|grade|score)> ?"
+    r"(?:true|yes|pass|plausible|correct|verified|1(?:\.0)?|5|10|100)\b"
+)
+_MARKS = ((FENCE, _END), (ROLE, _TURN), (RESULT, _TAGGED))
 
 
 def _in_marks(text: str) -> Address | None:
