@@ -1,4 +1,4 @@
-"""The council convenes: maker to checker, loop by loop, until the checker decides or parks."""
+"""The council convenes: maker to checker, loop by loop, until the checker settles it; then the ledger keeps it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,53 @@ import asyncio
 import logging
 import time
 import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import attrs
 from attrs import evolve, frozen
 
 from neuron_council import __version__
+from neuron_council.checker import coherence, faithfulness, panel, verifier
 from neuron_council.checker.outcome import outcome
 from neuron_council.checker.verifier import admits, verify
 from neuron_council.config import Settings
+from neuron_council.errors import LedgerError, TakenIdError
+from neuron_council.evidence.consensus import MIN_VALID_AGENTS
 from neuron_council.evidence.debate import DebateResult
 from neuron_council.evidence.failure import FailureKind
 from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.report import Status, VerificationReport
 from neuron_council.evidence.verdict import Verdict
+from neuron_council.flight import Flight
+from neuron_council.ledger import codec
+from neuron_council.ledger.keeper import Keeper
+from neuron_council.ledger.ledger import Announcement, Decided, Due, Ledger, Page, Shown
+from neuron_council.maker import prompts
 from neuron_council.maker.adapter import BackendState
 from neuron_council.maker.backends import seat
 from neuron_council.maker.debate import DebateEngine, OnVote
+from neuron_council.reevaluator import Reevaluator
+from neuron_council.replay import Replay, replay
 
 log = logging.getLogger(__name__)
 
+OnReevaluated = Callable[[Announcement], None]
+
 _NEEDS_MENDING = frozenset({FailureKind.MODEL_NOT_FOUND, FailureKind.UNAUTHORIZED, FailureKind.CONTEXT_OVERFLOW})
 """Failures that waiting does not cure, so that a warning says what to mend."""
+
+IDENTIFY_S = 0.3
+"""Seconds that the models' digests are waited for: `unavailable` must be answered within 1.5 s (DESIGN)."""
+CONSTANTS = {
+    "MIN_VALID_AGENTS": MIN_VALID_AGENTS,
+    "MAX_LOOPS": verifier.MAX_LOOPS,
+    "FAITHFULNESS_CONFIDENCE_FLOOR": faithfulness.FAITHFULNESS_CONFIDENCE_FLOOR,
+    "FAITHFULNESS_STRENGTH_FLOOR": faithfulness.FAITHFULNESS_STRENGTH_FLOOR,
+    "DEFAULT_PANEL_QUORUM": panel.DEFAULT_PANEL_QUORUM,
+    "SPREAD_CEILING": coherence.SPREAD_CEILING,
+}
+"""What decides beside the evidence; stored with every verdict, and part of the cache's key."""
 
 
 @frozen
@@ -54,22 +81,35 @@ class Council:
     """Three or more models and a verifier, in front of a memory."""
 
     def __init__(self, settings: Settings) -> None:
-        """Opens no connection and starts nothing."""
+        """Opens no file and no connection."""
         self._settings = settings
+        self._on_reevaluated: OnReevaluated = lambda _: None
         self._board, self._backends = seat(settings.members, settings.connections)
-        self._warming: list[asyncio.Task[None]] = []
-        self._in_flight = 0
+        self._keeper = Keeper(settings.home)
+        self._flights: dict[str, Flight] = {}
+        self._people = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._reevaluator = Reevaluator(self._keeper, self._backends, self._judge_again, self._idle)
+        self._background: list[asyncio.Task[None]] = []
 
-    async def start(self) -> None:
-        """Begin to load the models in the background."""
-        self._warming = [asyncio.create_task(backend.warm_up()) for backend in self._backends]
+    async def start(self, on_reevaluated: OnReevaluated | None = None) -> None:
+        """Begin to load the models in the background, tell what was not acknowledged, and work the queue.
+
+        ON_REEVALUATED hears of each verdict that supersedes an unavailable one; without it, nothing is announced.
+        """
+        self._on_reevaluated = on_reevaluated or self._on_reevaluated
+        self._background = [asyncio.create_task(backend.warm_up()) for backend in self._backends]
+        self._background += [asyncio.create_task(self._remind()), asyncio.create_task(self._reevaluator.run())]
 
     async def close(self) -> None:
-        """Stop what runs in the background and close the connections."""
-        for task in self._warming:
+        """Stop what runs in the background, and close the connections and the ledger."""
+        tasks = [*self._background, *(flight.task for flight in self._flights.values())]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._warming, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(backend.close() for backend in self._backends), return_exceptions=True)
+        await self._keeper.close()
 
     async def verify(
         self,
@@ -77,31 +117,33 @@ class Council:
         *,
         id: str | None = None,  # noqa: A002 - the wire's own name
         deadline_s: float | None = None,
-        fresh: bool = False,  # noqa: ARG002 - nothing is kept yet that could answer in a debate's stead
+        fresh: bool = False,
+        is_urgent: bool = True,
         on_vote: OnVote | None = None,
     ) -> Verdict:
-        """Judge the claim of PACK and check the judgement.
+        """Judge the claim of PACK, check the judgement and keep it.
 
-        DEADLINE_S bounds all loops, in seconds; ON_VOTE hears each vote as it comes in. Never raises: whatever the
-        backends do is evidence. Cancelling it stops the model calls.
+        A claim whose ID is in the ledger already gets that verdict; so does, unless FRESH, one that an equal claim got
+        lately. Equal claims in flight share one debate. DEADLINE_S bounds all loops, in seconds; ON_VOTE hears each
+        vote as it comes in; what is not urgent lets the urgent go first. Cancelling it stops the model calls. Whatever
+        backends and ledger do is evidence or a warning; raises UnknownVerdictError for an ID that was forgotten, and
+        TakenIdError for one that belongs to another claim.
         """
-        began = time.monotonic()
-        self._in_flight += 1
+        self._people += is_urgent
+        if self._people:
+            self._idle.clear()
         try:
-            debate, report = await self._debate(pack, deadline_s or self._settings.council.deadline_s, on_vote)
+            if known := await self._known(pack, id):
+                return known
+            key = await self._key(pack)
+            if not fresh and key and (cached := await self._cached(key)):
+                return cached
+            deadline_s = deadline_s or self._settings.council.deadline_s
+            return await self._share(pack, id, key, deadline_s, is_fresh=fresh, is_urgent=is_urgent, on_vote=on_vote)
         finally:
-            self._in_flight -= 1
-        verdict = Verdict(
-            id=id or str(uuid.uuid4()),
-            pack=pack,
-            debate=debate,
-            report=report,
-            outcome=outcome(debate, report),
-            latency_ms=round((time.monotonic() - began) * 1000),
-            warnings=_warnings(debate),
-        )
-        log.info("%s %s in %d ms, %d loops", verdict.id, report.status, verdict.latency_ms, report.loop_count)
-        return verdict
+            self._people -= is_urgent
+            if not self._people:
+                self._idle.set()
 
     async def health(self) -> Health:
         """How backends and models stand, within about a second; never waits for a model to load."""
@@ -113,17 +155,202 @@ class Council:
             MemberHealth(seat.member.id, seat.member.model, model.installed, model.loaded)
             for seat, model in zip(self._board.seats, models, strict=True)
         ]
-        return Health("ok", __version__, tuple(backends), tuple(members), pending=0, in_flight=self._in_flight)
+        try:
+            pending = await self._keeper.do(Ledger.pending)
+        except LedgerError:
+            pending = 0
+        return Health("ok", __version__, tuple(backends), tuple(members), pending, in_flight=len(self._flights))
+
+    async def list(self, **filters: Any) -> Page:
+        """Stored verdicts, newest first; see Ledger.list."""
+        return await self._keeper.do(lambda ledger: ledger.list(**filters))
+
+    async def show(self, verdict_id: str) -> Shown:
+        """A stored verdict; see Ledger.show."""
+        return await self._keeper.do(lambda ledger: ledger.show(verdict_id))
+
+    async def replay(self, verdict_id: str | None = None) -> Replay:
+        """Decide stored verdicts again, all or one. No model is asked. Raises UnknownVerdictError."""
+        return await self._keeper.do(lambda ledger: replay(ledger.recorded(verdict_id)))
+
+    async def review(self, verdict_id: str, decision: Decided, note: str | None) -> Shown:
+        """Record a person's decision; see Ledger.review."""
+        return await self._keeper.do(lambda ledger: ledger.review(verdict_id, decision, note))
+
+    async def reevaluate(self, ids: Sequence[str] | None = None) -> int:
+        """Have queued claims judged again as soon as may be; how many those are. Raises UnknownVerdictError."""
+        queued = await self._keeper.do(lambda ledger: ledger.hasten(ids))
+        self._reevaluator.wake()
+        return queued
+
+    async def forget(self, verdict_id: str) -> None:
+        """Remove a claim and all that was said of it; see Ledger.forget."""
+        await self._keeper.do(lambda ledger: ledger.forget(verdict_id))
+
+    async def acknowledge(self, ids: Sequence[str]) -> int:
+        """Note which new verdicts the client knows; see Ledger.acknowledge."""
+        return await self._keeper.do(lambda ledger: ledger.acknowledge(ids))
+
+    async def _known(self, pack: ContextPack, verdict_id: str | None) -> Verdict | None:
+        """The verdict that this id has already."""
+        if verdict_id is None:
+            return None
+        try:
+            known = await self._keeper.do(lambda ledger: ledger.find(verdict_id))
+        except LedgerError:
+            return None
+        if known is not None and known.pack != pack:
+            raise TakenIdError("It belongs to the verdict on another claim. Send an id of its own with each claim.")
+        return known
+
+    async def _cached(self, key: str) -> Verdict | None:
+        """What an equal claim got lately."""
+        max_age_s = self._settings.council.cache_ttl_s
+        if not max_age_s:
+            return None
+        try:
+            return await self._keeper.do(lambda ledger: ledger.cached(key, max_age_s))
+        except LedgerError:
+            return None
+
+    async def _key(self, pack: ContextPack) -> str | None:
+        """What two claims share where the verdict on one answers the other.
+
+        None for a claim that is screened out, whose verdict costs nothing, and where backends do not tell their models'
+        digests in time.
+        """
+        if not admits(pack):
+            return None
+        try:
+            async with asyncio.timeout(IDENTIFY_S):
+                digests = await asyncio.gather(*(seat.adapter.identify() for seat in self._board.seats))
+        except TimeoutError:
+            return None
+        return codec.digest([pack.claim, pack.context, self._about(digests)])
+
+    def _about(self, digests: Sequence[str | None]) -> dict[str, Any]:
+        """What decides beside claim and context: versions, constants, prompts, the board and its models' DIGESTS."""
+        connections = self._settings.connections
+        return {
+            "version": __version__,
+            "constants": CONSTANTS,
+            "max_loops": self._settings.council.max_loops,
+            "num_ctx": connections.num_ctx,
+            "prompts": codec.digest([prompts.BALLOT_SYSTEM, prompts.CHALLENGE_SYSTEM]),
+            "board": [
+                {**attrs.asdict(spec), "digest": digest}
+                for spec, digest in zip(self._settings.members, digests, strict=True)
+            ],
+        }
+
+    async def _share(
+        self,
+        pack: ContextPack,
+        verdict_id: str | None,
+        key: str | None,
+        deadline_s: float,
+        *,
+        is_fresh: bool,
+        is_urgent: bool,
+        on_vote: OnVote | None,
+    ) -> Verdict:
+        """Join the debate on an equal claim, or begin one."""
+        flight_key = codec.digest([key or codec.pack_key(pack), deadline_s, is_urgent])
+        flight = None if is_fresh else self._flights.get(flight_key)
+        if flight is None or flight.task.done():
+            begin = self._convene
+
+            def convene(hear: OnVote) -> Any:
+                return begin(pack, verdict_id, key, deadline_s, is_urgent=is_urgent, on_vote=hear)
+
+            flight = self._begin(uuid.uuid4().hex if is_fresh else flight_key, convene)
+        return await flight.board(on_vote)
+
+    def _begin(self, flight_key: str, convene: Callable[[OnVote], Any]) -> Flight:
+        flight = self._flights[flight_key] = Flight(convene)
+
+        def land(_: object) -> None:
+            if self._flights.get(flight_key) is flight:
+                del self._flights[flight_key]
+
+        flight.task.add_done_callback(land)
+        return flight
+
+    async def _convene(
+        self,
+        pack: ContextPack,
+        verdict_id: str | None,
+        key: str | None,
+        deadline_s: float,
+        *,
+        is_urgent: bool,
+        on_vote: OnVote | None = None,
+        owner: str | None = None,
+    ) -> Verdict | None:
+        """Debate, check, and keep the verdict; None where OWNER's lease is gone, or nobody could be asked for it."""
+        began = time.monotonic()
+        debate, report = await self._debate(pack, deadline_s, is_urgent=is_urgent, on_vote=on_vote)
+        if owner is not None and report.status is Status.UNAVAILABLE:
+            return None
+        about = self._about([seat.adapter.digest for seat in self._board.seats])
+        verdict = Verdict(
+            id=verdict_id or str(uuid.uuid4()),
+            pack=pack,
+            debate=debate,
+            report=report,
+            outcome=outcome(debate, report),
+            latency_ms=round((time.monotonic() - began) * 1000),
+            warnings=(*_warnings(debate), *_shared_weights(about["board"])),
+        )
+        log.info("%s %s in %d ms, %d loops", verdict.id, report.status, verdict.latency_ms, report.loop_count)
+        return await self._keep(verdict, about, key if _may_answer_again(debate, report) else None, owner)
+
+    async def _keep(
+        self, verdict: Verdict, about: Mapping[str, Any], cache_key: str | None, owner: str | None
+    ) -> Verdict | None:
+        """Store VERDICT, and tell whom it supersedes. Without a ledger it is answered all the same, with a warning."""
+        try:
+            kept, warning = await self._keeper.write(
+                lambda ledger: ledger.add(verdict, about=about, cache_key=cache_key, owner=owner)
+            )
+        except LedgerError as error:
+            log.error("%s is not in the ledger", verdict.id)  # noqa: TRY400 - the warning says why
+            return evolve(verdict, warnings=(*verdict.warnings, str(error)))
+        if kept is None:
+            return None
+        for announcement in kept:
+            self._on_reevaluated(announcement)
+        if verdict.outcome.status is Status.UNAVAILABLE:
+            self._reevaluator.wake()
+        return evolve(verdict, warnings=(*verdict.warnings, warning)) if warning else verdict
+
+    async def _judge_again(self, due: Due, owner: str) -> bool:
+        """Convene for a queued claim; whether that settled it."""
+        key = await self._key(due.pack)
+        deadline_s = self._settings.council.deadline_s
+        return await self._convene(due.pack, None, key, deadline_s, is_urgent=False, owner=owner) is not None
+
+    async def _remind(self) -> None:
+        """Tell again what the client has not acknowledged."""
+        try:
+            for announcement in await self._keeper.do(Ledger.announcements):
+                self._on_reevaluated(announcement)
+        except LedgerError:
+            log.warning("the ledger cannot be read, so nothing of it is announced")
 
     async def _debate(
-        self, pack: ContextPack, deadline_s: float, on_vote: OnVote | None
+        self, pack: ContextPack, deadline_s: float, *, is_urgent: bool, on_vote: OnVote | None
     ) -> tuple[DebateResult, VerificationReport]:
         """Hold loops until the checker settles the matter."""
         debate = DebateResult(self._board.members, max_loops=self._settings.council.max_loops)
         if not admits(pack):
             return debate, verify(debate, pack)
         engine = DebateEngine(
-            self._board, load_wait_s=self._settings.council.load_wait_s, deadline_s=deadline_s, on_vote=on_vote
+            self._board,
+            load_wait_s=self._settings.council.load_wait_s,
+            deadline_s=deadline_s,
+            is_urgent=is_urgent,
+            on_vote=on_vote,
         )
         while True:
             held = await engine.hold(pack, debate.loops[-1] if debate.loops else None)
@@ -141,3 +368,23 @@ def _warnings(debate: DebateResult) -> tuple[str, ...]:
     """What to mend, once each, where a member failed for a reason that waiting does not cure."""
     failures = [vote.failure for vote in debate.votes if vote.failure]
     return tuple(dict.fromkeys(failure.message for failure in failures if failure.kind in _NEEDS_MENDING))
+
+
+def _shared_weights(board: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """A warning for each pair of models whose names differ and whose weights do not."""
+    first: dict[str, str] = {}
+    warnings = []
+    for member in board:
+        model, digest = member["model"], member["digest"]
+        if digest is not None and first.setdefault(digest, model) != model:
+            warnings.append(
+                f"{first[digest]} and {model} have the same weights, so their votes are not independent. "
+                "Name another model in council.toml."
+            )
+    return tuple(warnings)
+
+
+def _may_answer_again(debate: DebateResult, report: VerificationReport) -> bool:
+    """Whether this verdict may answer an equal claim: it was emitted or rejected, and no member failed in any loop."""
+    asked = [each.failure for loop in debate.loops for each in (*loop.votes, loop.challenge) if each is not None]
+    return bool(asked) and not any(asked) and report.status in (Status.EMITTED, Status.REJECTED)

@@ -3,7 +3,9 @@
     CouncilError
     ├── ConfigError         the configuration cannot be used: a file, variable or option names the key and the reason
     ├── LedgerError         the ledger cannot be read or written: the message names the file, the reason and the cure
+    │   └── CorruptLedgerError  the file was corrupt and has been set aside; the next attempt has a new one
     ├── UnknownVerdictError no verdict has this id, or it was forgotten
+    ├── TakenIdError        the id given with a claim belongs to the verdict on another claim
     └── ReviewError         the verdict is none that a person may decide
 
 What goes wrong with a member is no error but evidence: see `evidence.failure`.
@@ -22,6 +24,14 @@ class ConfigError(CouncilError):
 
 class LedgerError(CouncilError):
     """A ledger that cannot be read or written. The message names the file, the reason, and the cure if there is one."""
+
+
+class CorruptLedgerError(LedgerError):
+    """A corrupt ledger, which has been set aside; the message names where it is now."""
+
+
+class TakenIdError(CouncilError):
+    """An id, given with a claim, of the verdict on another claim."""
 
 
 class UnknownVerdictError(CouncilError):

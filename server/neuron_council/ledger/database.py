@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from neuron_council.errors import LedgerError
+from neuron_council.errors import CorruptLedgerError, LedgerError
 from neuron_council.ledger.schema import MIGRATIONS
 
 log = logging.getLogger(__name__)
@@ -126,7 +126,9 @@ class Database:
         self.close()
         aside = self._set_aside()
         log.error("the ledger is corrupt and was set aside as %s", aside.name)
-        return LedgerError(f"The ledger was corrupt ({reason}). It was set aside as {aside}, and a new one is begun.")
+        return CorruptLedgerError(
+            f"The ledger was corrupt ({reason}). It was set aside as {aside}, and a new one is begun."
+        )
 
     def _set_aside(self) -> Path:
         """Move the file, with what SQLite put beside it, to a name that nothing has."""

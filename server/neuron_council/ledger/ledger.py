@@ -19,15 +19,10 @@ from neuron_council.evidence.report import Status
 from neuron_council.evidence.verdict import Verdict
 from neuron_council.ledger import codec
 from neuron_council.ledger.database import Database
+from neuron_council.ledger.limits import MAX_PAGE, PAGE, REPLAY_PAGE
 
 FILE = Path("council") / "ledger.db"
 """The ledger's place under NEURON_HOME."""
-PAGE = 50
-"""Verdicts of a page where no limit is given."""
-MAX_PAGE = 1_000
-"""Verdicts of a page at most."""
-REPLAY_PAGE = 200
-"""Verdicts that a replay reads at a time, so that it never holds up who writes."""
 REVIEWABLE = frozenset({"council-parked", "council-flagged", "council-split"})
 """Tags of which a verdict needs one to be decided by a person."""
 

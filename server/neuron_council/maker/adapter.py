@@ -81,6 +81,13 @@ class Adapter(Protocol):
     async def state(self) -> ModelState:
         """What the backend says of the model now; never loads it and never waits for it (one second at most)."""
 
+    @property
+    def digest(self) -> str | None:
+        """What names the model's weights, as far as is known without asking."""
+
+    async def identify(self) -> str | None:
+        """What names the model's weights; the backend is asked where that is not known of the last minute."""
+
 
 class Backend(Protocol):
     """A place where models run, shared by its members."""

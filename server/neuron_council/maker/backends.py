@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 
-from neuron_council.maker.adapter import Adapter, Backend
+from neuron_council.maker.adapter import Backend
 from neuron_council.maker.board import Board, BoundMember, Connections, MemberSpec
 from neuron_council.maker.embedded import EmbeddedBackend
 from neuron_council.maker.ollama import OllamaBackend
 from neuron_council.maker.openai import OpenAIBackend
+from neuron_council.maker.turn import Turns
 
 _Line = OllamaBackend | OpenAIBackend | EmbeddedBackend
 
@@ -18,16 +18,14 @@ _Line = OllamaBackend | OpenAIBackend | EmbeddedBackend
 def seat(specs: Sequence[MemberSpec], connections: Connections) -> tuple[Board, tuple[Backend, ...]]:
     """The board of SPECS in their order, and the backends behind it, each once. Opens no connection."""
     lines: dict[tuple[str, str], _Line] = {}
-    turns: defaultdict[tuple[str, str, str], asyncio.Semaphore] = defaultdict(
-        lambda: asyncio.Semaphore(connections.max_parallel)
-    )
+    turns: defaultdict[tuple[str, str, str], Turns] = defaultdict(lambda: Turns(connections.max_parallel))
     seats = []
     for spec in specs:
         url = spec.base_url or (connections.ollama_url if spec.backend == "ollama" else "")
         place = (spec.backend, url)
         if place not in lines:
             lines[place] = _line(spec, url, connections, len(specs))
-        adapter: Adapter = lines[place].adapter(spec)
+        adapter = lines[place].adapter(spec)
         timeout_s = connections.member_timeout_s if spec.timeout_s is None else spec.timeout_s
         seats.append(BoundMember(spec.member, adapter, timeout_s, turns[*place, spec.model], spec.persona))
     return Board(tuple(seats)), tuple(lines.values())

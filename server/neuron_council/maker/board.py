@@ -5,7 +5,6 @@ The contrarian is last whatever the file says; it is sequencing, not a prompt.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from attrs import field, frozen
 from neuron_council.errors import ConfigError
 from neuron_council.evidence.debate import Member, Role
 from neuron_council.maker.adapter import Adapter
+from neuron_council.maker.turn import Turns
 
 BackendName = Literal["ollama", "openai", "embedded"]
 
@@ -48,13 +48,13 @@ class MemberSpec:
 class BoundMember:
     """A member with the adapter that reaches its model.
 
-    `timeout_s` is the limit of its vote in seconds, `turn` the queue for its model.
+    `timeout_s` is the limit of its vote in seconds, `turns` the queue for its model.
     """
 
     member: Member
     adapter: Adapter
     timeout_s: float
-    turn: asyncio.Semaphore
+    turns: Turns
     persona: str = ""
 
 

@@ -57,9 +57,21 @@ class _Answer(Generic[T]):
 class DebateEngine:
     """Holds the loops of one claim's debate."""
 
-    def __init__(self, board: Board, *, load_wait_s: float, deadline_s: float, on_vote: OnVote | None = None) -> None:
-        """The clock starts here. LOAD_WAIT_S and DEADLINE_S are seconds; ON_VOTE hears each vote as it comes in."""
+    def __init__(
+        self,
+        board: Board,
+        *,
+        load_wait_s: float,
+        deadline_s: float,
+        is_urgent: bool = True,
+        on_vote: OnVote | None = None,
+    ) -> None:
+        """The clock starts here. LOAD_WAIT_S and DEADLINE_S are seconds; ON_VOTE hears each vote as it comes in.
+
+        What is not urgent lets urgent claims go first at each model.
+        """
         self._board = board
+        self._is_urgent = is_urgent
         self._load_wait_s = load_wait_s
         self._on_vote = on_vote or (lambda _: None)
         self._clock = asyncio.get_running_loop().time
@@ -111,7 +123,7 @@ class DebateEngine:
                     if absence:
                         result = Err(absence)
                     else:
-                        async with seat.turn:
+                        async with seat.turns.turn(is_urgent=self._is_urgent):
                             stage, began = "asking", self._clock()
                             result = await _within_its_time(seat, prompt, parse)
         except TimeoutError:

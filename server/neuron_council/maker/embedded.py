@@ -208,6 +208,18 @@ class EmbeddedAdapter:
             request |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
         return await self._runner.ask(_Call(request, prompt.schema))
 
+    @property
+    def digest(self) -> str | None:
+        """The SHA-256 of the model's file, once it was read."""
+        return self._runner.digest
+
+    async def identify(self) -> str | None:
+        """The SHA-256 of the model's file; None where it cannot be read."""
+        runner = self._runner
+        if runner.digest is None and isinstance(path := locate(runner.model), Path):
+            runner.digest = await _in_thread(lambda: _digest(path))
+        return runner.digest
+
     async def state(self) -> ModelState:
         """Whether the model's file is there, whether it is loaded, and the SHA-256 of its file once it was."""
         runner = self._runner
@@ -407,6 +419,14 @@ def _in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
 
     threading.Thread(target=run, name="embedded", daemon=True).start()
     return future
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except OSError:
+        return None
 
 
 def _private_folder() -> tempfile.TemporaryDirectory[str]:

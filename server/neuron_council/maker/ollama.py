@@ -108,6 +108,12 @@ class OllamaBackend:
             digest=_digest(installed),
         )
 
+    async def identify(self, adapter: OllamaAdapter) -> str | None:
+        """The digest of ADAPTER's model: what `/api/ps` said lately, else what `/api/tags` says."""
+        if self._is_believed(adapter) and adapter.digest:
+            return adapter.digest
+        return _digest(_row(await self._ask("/api/tags"), adapter.model))
+
     async def close(self) -> None:
         """Stop loading and close the connections."""
         tasks = [*self._loads.values(), *self._asking.values()]
@@ -287,6 +293,15 @@ class OllamaAdapter:
     async def state(self) -> ModelState:
         """See Adapter."""
         return await self._backend.model_state(self.model)
+
+    @property
+    def digest(self) -> str | None:
+        """See Adapter."""
+        return self.residence.digest
+
+    async def identify(self) -> str | None:
+        """See Adapter."""
+        return await self._backend.identify(self)
 
     async def run(self, prompt: Prompt) -> Ok[Reply] | Err:
         """See Adapter."""

@@ -120,6 +120,15 @@ class OpenAIAdapter:
             return ModelState(None, None)
         return ModelState(any(isinstance(row, dict) and row.get("id") == self.model for row in rows), None)
 
+    @property
+    def digest(self) -> str | None:
+        """None: the dialect has no word for it."""
+        return None
+
+    async def identify(self) -> str | None:
+        """None, as `digest`."""
+        return None
+
     async def run(self, prompt: Prompt) -> Ok[Reply] | Err:
         """See Adapter."""
         answer = await self._line.post("/chat/completions", self._body(prompt))

@@ -14,6 +14,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from neuron_council.evidence.pack import MAX_CLAIM, MAX_CONTEXT
 from neuron_council.evidence.text import clean
+from neuron_council.ledger.limits import MAX_PAGE, PAGE
 from neuron_council.rpc.message import cleaned, is_id
 
 T = TypeVar("T")
@@ -25,6 +26,9 @@ LSP_NAMES = {
     "work_done_token": "workDoneToken",
 }
 """Fields that the Language Server Protocol names; ours are snake_case on the wire too."""
+
+MAX_BATCH = 10_000
+"""Claims of one batch at most; a longer one is two batches."""
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -50,7 +54,7 @@ def _context(_: object, __: Attribute[str | None], context: str | None) -> None:
         raise _FieldError(f"must be at most {MAX_CONTEXT:,} characters long, it has {len(context):,}", "context")
 
 
-def _uuid(_: object, attribute: Attribute[str | None], value: str | None) -> None:
+def _uuid(_: object, attribute: Attribute[Any], value: str | None) -> None:
     if value is not None and _UUID.fullmatch(value) is None:
         raise _FieldError("must be a UUID", attribute.name)
 
@@ -58,6 +62,31 @@ def _uuid(_: object, attribute: Attribute[str | None], value: str | None) -> Non
 def _positive(_: object, attribute: Attribute[int | None], value: int | None) -> None:
     if value is not None and value < 1:
         raise _FieldError("must be 1 or more", attribute.name)
+
+
+def _page(_: object, __: Attribute[int], value: int) -> None:
+    if not 1 <= value <= MAX_PAGE:
+        raise _FieldError(f"must be a whole number from 1 to {MAX_PAGE:,}", "limit")
+
+
+def _few(_: object, __: Attribute[tuple[Any, ...]], claims: tuple[Any, ...]) -> None:
+    if len(claims) > MAX_BATCH:
+        raise _FieldError(f"must be at most {MAX_BATCH:,} claims, there are {len(claims):,}", "claims")
+
+
+def _uuids(_: object, attribute: Attribute[Any], values: tuple[str, ...] | None) -> None:
+    if any(_UUID.fullmatch(value) is None for value in values or ()):
+        raise _FieldError("must be UUIDs", attribute.name)
+
+
+def _decision(_: object, __: Attribute[str], value: str) -> None:
+    if value not in ("accept", "reject"):
+        raise _FieldError("must be accept or reject", "decision")
+
+
+def _note(_: object, __: Attribute[str | None], note: str | None) -> None:
+    if note is not None and len(note) > MAX_CLAIM:
+        raise _FieldError(f"must be at most {MAX_CLAIM:,} characters long, it has {len(note):,}", "note")
 
 
 @frozen
@@ -83,6 +112,72 @@ class VerifyParams:
     fresh: bool = False
     deadline_ms: int | None = field(default=None, validator=_positive)
     work_done_token: Token | None = None
+
+
+@frozen
+class VerifyBatchParams:
+    """Claims to judge in one go, each a BatchItem; a faulty one is no fault of the rest."""
+
+    claims: tuple[Any, ...] = field(validator=_few)
+    work_done_token: Token | None = None
+
+
+@frozen
+class BatchItem:
+    """One claim of a batch."""
+
+    claim: str = field(validator=_claim)
+    context: str | None = field(default=None, validator=_context)
+    id: str | None = field(default=None, validator=_uuid)
+    fresh: bool = False
+
+
+@frozen
+class ListParams:
+    """Which verdicts to list. `limit` is the size of a page."""
+
+    tag: str | None = None
+    status: str | None = None
+    text: str | None = None
+    limit: int = field(default=PAGE, validator=_page)
+    cursor: str | None = None
+
+
+@frozen
+class IdParams:
+    """A stored verdict."""
+
+    id: str = field(validator=_uuid)
+
+
+@frozen
+class ReplayParams:
+    """A stored verdict, or all."""
+
+    id: str | None = field(default=None, validator=_uuid)
+
+
+@frozen
+class ReviewParams:
+    """What a person decides of a stored verdict."""
+
+    id: str = field(validator=_uuid)
+    decision: str = field(validator=_decision)
+    note: str | None = field(default=None, validator=_note)
+
+
+@frozen
+class ReevaluateParams:
+    """Unavailable verdicts, or all."""
+
+    ids: tuple[str, ...] | None = field(default=None, validator=_uuids)
+
+
+@frozen
+class AcknowledgeParams:
+    """New verdicts that the client knows."""
+
+    ids: tuple[str, ...] = field(validator=_uuids)
 
 
 def structure(params: Any, kind: type[T]) -> T:
@@ -132,6 +227,16 @@ def _whole(value: Any, _: object) -> int:
     return value
 
 
+def _list(value: Any, _: object) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise _FieldError("must be a list")
+    return tuple(value)
+
+
+def _strings(value: Any, kind: object) -> tuple[str, ...]:
+    return tuple(_string(item, kind) for item in _list(value, kind))
+
+
 def _token(value: Any, _: object) -> Token:
     if isinstance(value, str):
         return clean(value)
@@ -146,6 +251,8 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook(bool, _boolean)
     converter.register_structure_hook(int, _whole)
     converter.register_structure_hook_func(lambda kind: kind == Token | None, _token)
+    converter.register_structure_hook_func(lambda kind: kind == tuple[Any, ...], _list)
+    converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _strings)
 
     def named(kind: type[Any]) -> Any:
         renamed = {each.name: override(rename=LSP_NAMES[each.name]) for each in fields(kind) if each.name in LSP_NAMES}

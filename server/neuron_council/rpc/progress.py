@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from lsprotocol import types
 
@@ -48,24 +48,24 @@ class Tally:
         return len(self._heard)
 
 
-class Progress:
+class _Reporter:
     """Tells the client how far its request is, for the length of a `with` block; silent without a token."""
 
-    def __init__(self, notify: Send, hint: Send, token: Token | None, members: int) -> None:
+    title: str
+
+    def __init__(self, notify: Send, hint: Send, token: Token | None) -> None:
         self._notify = notify
         self._hint = hint
         self._token = token
-        self._tally = Tally(members)
 
-    def __enter__(self) -> Progress:
-        self._send(self._notify, {"kind": "begin", "title": TITLE, "cancellable": True, "percentage": 0})
+    def __enter__(self) -> Self:
+        self._send(self._notify, {"kind": "begin", "title": self.title, "cancellable": True, "percentage": 0})
         return self
 
-    def vote(self, vote: Vote) -> None:
-        """Report VOTE. A percentage may only rise, so the loops after the first have none."""
-        value: dict[str, Any] = {"kind": "report", "cancellable": True, "message": self._tally.add(vote)}
-        if self._tally.loop == 1:
-            value["percentage"] = round(100 * self._tally.count / self._tally.members)
+    def _report(self, message: str, percentage: int | None) -> None:
+        value: dict[str, Any] = {"kind": "report", "cancellable": True, "message": message}
+        if percentage is not None:
+            value["percentage"] = percentage
         self._send(self._hint, value)
 
     def __exit__(
@@ -84,3 +84,35 @@ class Progress:
     def _send(self, send: Send, value: dict[str, Any]) -> None:
         if self._token is not None:
             send(types.PROGRESS, {"token": self._token, "value": value})
+
+
+class Progress(_Reporter):
+    """The progress of one claim, vote by vote."""
+
+    title = TITLE
+
+    def __init__(self, notify: Send, hint: Send, token: Token | None, members: int) -> None:
+        super().__init__(notify, hint, token)
+        self._tally = Tally(members)
+
+    def vote(self, vote: Vote) -> None:
+        """Report VOTE. A percentage may only rise, so the loops after the first have none."""
+        message = self._tally.add(vote)
+        in_first = self._tally.loop == 1
+        self._report(message, round(100 * self._tally.count / self._tally.members) if in_first else None)
+
+
+class BatchProgress(_Reporter):
+    """The progress of many claims, claim by claim."""
+
+    title = "The council judges claims"
+
+    def __init__(self, notify: Send, hint: Send, token: Token | None, claims: int) -> None:
+        super().__init__(notify, hint, token)
+        self._claims = claims
+        self._judged = 0
+
+    def item(self) -> None:
+        """Report one more claim as judged."""
+        self._judged += 1
+        self._report(f"{self._judged}/{self._claims} claims", round(100 * self._judged / self._claims))

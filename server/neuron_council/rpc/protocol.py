@@ -30,7 +30,7 @@ from neuron_council.rpc import message
 from neuron_council.rpc.framing import frame
 from neuron_council.rpc.log import incident
 from neuron_council.rpc.message import MessageId, Notification, Request, Response
-from neuron_council.rpc.methods import METHODS
+from neuron_council.rpc.methods import METHODS, as_rpc
 from neuron_council.rpc.params import InitializeParams, NoParams, Token, structure
 
 if TYPE_CHECKING:
@@ -277,9 +277,7 @@ def _failed(text: str) -> JsonRpcException:
 def _reply_to(error: BaseException) -> JsonRpcException:
     """The one place where an exception becomes an error on the wire."""
     match error:
-        case JsonRpcException():
-            return error
-        case CouncilError():
-            return _failed(str(error))
+        case JsonRpcException() | CouncilError():
+            return as_rpc(error)
         case _:
             return JsonRpcInternalError(f"internal error; the log has it as incident {incident(log, error)}")

@@ -17,6 +17,7 @@ from pygls.lsp.server import LanguageServer
 from neuron_council import __version__, config
 from neuron_council.errors import ConfigError
 from neuron_council.rpc import log as logs
+from neuron_council.rpc import wire
 from neuron_council.rpc.framing import MAX_BODY, Decoder, FramingError, Oversize
 from neuron_council.rpc.lifecycle import Stop, Watch, heed_signals
 from neuron_council.rpc.methods import METHODS, Method, Session
@@ -94,7 +95,7 @@ class CouncilServer(LanguageServer):
 
     async def _open(self, settings: Settings) -> Session:
         council = self._convene(settings)
-        await council.start()
+        await council.start(lambda news: self.protocol.notify("council/reevaluated", wire.reevaluated(news)))
         return Session(council, settings, self.protocol.notify, self.protocol.hint)
 
     async def _answer(self, method: Method, params: Any) -> Any:

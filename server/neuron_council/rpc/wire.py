@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from neuron_council.evidence.failure import Failure
     from neuron_council.evidence.report import VerificationReport
     from neuron_council.evidence.verdict import Verdict
+    from neuron_council.ledger.ledger import Announcement, Entry, Page, Review, Shown
+    from neuron_council.replay import Replay
 
 Json = dict[str, Any]
 
@@ -40,6 +42,31 @@ def verdict(verdict: Verdict) -> Json:
     }
 
 
+def shown(shown: Shown) -> Json:
+    """A stored verdict as it was answered, with what is beside it: `council/show` and `council/review`."""
+    return {**verdict(shown.verdict), "review": _review(shown.review), "supersedes": shown.supersedes}
+
+
+def page(page: Page) -> Json:
+    """The answer of `council/list`: a line for each verdict, without votes and report."""
+    return {"verdicts": [_entry(entry) for entry in page.entries], "next_cursor": page.next_cursor}
+
+
+def replay(replay: Replay) -> Json:
+    """The answer of `council/replay`; `reasons` says for each differing id what would be otherwise today."""
+    return {
+        "checked": replay.checked,
+        "identical": replay.identical,
+        "differing": [difference.id for difference in replay.differing],
+        "reasons": {difference.id: list(difference.reasons) for difference in replay.differing},
+    }
+
+
+def reevaluated(announcement: Announcement) -> Json:
+    """The notification `council/reevaluated`."""
+    return {"supersedes": announcement.old, "verdict": verdict(announcement.verdict)}
+
+
 def health(health: Health) -> Json:
     """The answer of `council/health`."""
     return {
@@ -52,6 +79,14 @@ def health(health: Health) -> Json:
         "pending": health.pending,
         "in_flight": health.in_flight,
     }
+
+
+def _entry(entry: Entry) -> Json:
+    return {**attrs.asdict(entry), "review": _review(entry.review)}
+
+
+def _review(review: Review | None) -> Json | None:
+    return None if review is None else attrs.asdict(review)
 
 
 def _vote(vote: Vote) -> Json:

@@ -1,0 +1,96 @@
+"""Judges again what nobody could judge, when the backends are back; never ahead of a person's request."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+
+from neuron_council.errors import LedgerError
+from neuron_council.ledger.keeper import Keeper
+from neuron_council.ledger.ledger import Due
+from neuron_council.maker.adapter import Backend
+
+log = logging.getLogger(__name__)
+
+PAUSES_S = (0.5, 1.0, 2.0, 4.0)
+"""Seconds between two looks at backends that are away, the last for all later ones; DESIGN allows 5."""
+QUIET_S = 60.0
+"""Seconds between two looks for what another server of this home left in the queue."""
+LEASE_S = 15.0
+"""Seconds for which a claim belongs to whoever judges it; renewed meanwhile, so that a crash frees it soon."""
+RETRY_S = (5.0, 300.0)
+"""Seconds before a claim that could not be judged is tried again: doubled each time, between these two."""
+
+Judge = Callable[[Due, str], Awaitable[bool]]
+
+
+class Reevaluator:
+    """The background task of one server."""
+
+    def __init__(self, keeper: Keeper, backends: Sequence[Backend], judge: Judge, idle: asyncio.Event) -> None:
+        """JUDGE gets a claim and the lease's owner and says whether it is settled; IDLE is set while nobody waits."""
+        self._keeper = keeper
+        self._backends = backends
+        self._judge = judge
+        self._idle = idle
+        self._news = asyncio.Event()
+        self._owner = f"{os.getpid()}-{secrets.token_hex(8)}"
+
+    def wake(self) -> None:
+        """Look at the queue now."""
+        self._news.set()
+
+    async def run(self) -> None:
+        """Work the queue until cancelled. A ledger that fails is tried again later."""
+        looks = 0
+        while True:
+            try:
+                pending = await self._keeper.do(lambda ledger: ledger.pending())
+                if pending and await self._is_anybody_home():
+                    looks = 0
+                    if await self._work():
+                        continue
+            except LedgerError as error:
+                log.warning("the queue cannot be read: %s", type(error).__name__)
+                pending = 0
+            await self._rest(PAUSES_S[min(looks, len(PAUSES_S) - 1)] if pending else QUIET_S)
+            looks += 1
+
+    async def _rest(self, seconds: float) -> None:
+        self._news.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            pass
+
+    async def _is_anybody_home(self) -> bool:
+        states = await asyncio.gather(*(backend.state() for backend in self._backends))
+        return any(state.reachable for state in states)
+
+    async def _work(self) -> bool:
+        """Judge the claim that is due longest; False where none is."""
+        await self._idle.wait()
+        due = await self._keeper.do(lambda ledger: ledger.lease(self._owner, LEASE_S))
+        if due is None:
+            return False
+        keeping = asyncio.create_task(self._keep(due))
+        try:
+            is_settled = await self._judge(due, self._owner)
+        finally:
+            keeping.cancel()
+        if not is_settled:
+            pause = min(RETRY_S[0] * 2**due.attempts, RETRY_S[1])
+            await self._keeper.do(lambda ledger: ledger.release(due, self._owner, again_in_s=pause))
+        return True
+
+    async def _keep(self, due: Due) -> None:
+        while True:
+            await asyncio.sleep(LEASE_S / 3)
+            try:
+                await self._keeper.do(lambda ledger: ledger.renew(due, self._owner, LEASE_S))
+            except LedgerError:
+                log.warning("a lease could not be renewed")
