@@ -3,7 +3,8 @@
 BIN := .venv/bin
 PYTHON ?=
 EMACS ?= emacs
-export PYTHON EMACS
+NEURON_COUNCIL_EMACS ?= $(EMACS)
+export PYTHON EMACS NEURON_COUNCIL_EMACS
 
 python-ready := .venv/.ready
 

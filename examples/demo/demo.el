@@ -69,11 +69,11 @@ For a council that can judge, run Ollama, with three models that differ:
   (seq-count (lambda (vote) (not (plist-get vote :failure))) (plist-get verdict :votes)))
 
 (defun demo-fault-of-votes (verdict)
-  "Return what is wrong with VERDICT on a claim that the models were to judge, or nil."
+  "Return what is wrong with VERDICT on a claim for the models, or nil."
   (and (= (demo-votes verdict) 0) (concat "no model gave a vote: " (plist-get verdict :summary))))
 
 (defun demo-fault-of-figure (verdict)
-  "Return what is wrong with VERDICT on a claim whose figure the context contradicts, or nil."
+  "Return what is wrong with VERDICT on a claim with a wrong figure, or nil."
   (let ((evidence (plist-get (demo-finding verdict "figures-grounded") :evidence)))
     (cond ((demo-fault-of-votes verdict))
           ((member "verified" (plist-get verdict :tags)) "it must not be verified")
@@ -82,7 +82,7 @@ For a council that can judge, run Ollama, with three models that differ:
            "figures-grounded must show both figures"))))
 
 (defun demo-fault-of-order (verdict)
-  "Return what is wrong with VERDICT on a claim that gives the judges an order, or nil."
+  "Return what is wrong with VERDICT on a claim with an order, or nil."
   (cond ((not (equal (plist-get verdict :status) "rejected")) "it must be rejected")
         ((not (demo-finding verdict "claim-is-data")) "claim-is-data must fail")
         ((> (demo-votes verdict) 0) "no model may be asked")))
@@ -109,7 +109,8 @@ Return what is wrong with the verdict, or nil."
                   demo-closing))))
 
 (defun demo-main ()
-  "Run the demo in a NEURON_HOME of its own, and end Emacs: with status 1 if something is wrong."
+  "Run the demo in a NEURON_HOME of its own and end Emacs.
+The exit status is 1 if something is wrong."
   (let* ((here (file-name-directory (or load-file-name buffer-file-name)))
          (home (make-temp-file "neuron-council-demo-" t))
          (locale-coding-system 'utf-8)
