@@ -80,6 +80,8 @@ def _bare(text: str) -> str:
     return unicodedata.normalize("NFC", _UNSEEN.sub("", unicodedata.normalize("NFKD", text)))
 
 
+_IDLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufffd\ud800-\udfff]")
+_EMPHASIS = str.maketrans("*~`", "   ")
 _LINE_ENDS = re.compile(r"[\r\x0b\x0c\x85\u2028\u2029]")
 _BLANKS = re.compile(r"[^\S\n]+")
 _EMPTY_LINES = re.compile(r"\n[ \n]*+")
@@ -91,7 +93,7 @@ _BASE64 = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{24,}+={0,2}")
 
 def _fold(text: str) -> str:
     """TEXT as the patterns read it: one line end between lines, one blank between words, masks taken off."""
-    text = _plain(text)
+    text = _IDLE.sub("", _plain(text)).translate(_EMPHASIS)
     text = _EMPTY_LINES.sub("\n", _BLANKS.sub(" ", _LINE_ENDS.sub("\n", text)).replace(" \n", "\n")).strip()
     text = _SPACED.sub(_closed_up, text)
     return _DISGUISED.sub(_unmasked, text)

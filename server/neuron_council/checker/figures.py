@@ -94,9 +94,9 @@ def compare_figures(claim: str, context: str) -> Comparison:
         return Comparison(True, f"The context has the claim's {_listed(shared)}, or figures that it follows from.")
     kinds = {figure.kind for figure in strange}
     against = [figure for figure in theirs if figure.kind in kinds]
-    return Comparison(
-        False, f"The claim's {_listed(strange)} is not in the context, which has {_listed(against, kinds)}."
-    )
+    verb = "is" if len({(figure.kind, figure.values) for figure in strange}) == 1 else "are"
+    found = _listed(against, kinds)
+    return Comparison(False, f"The claim's {_listed(strange)} {verb} not in the context, which has {found}.")
 
 
 def _listed(figures: Sequence[Figure], known: Collection[str] = ()) -> str:
