@@ -76,8 +76,10 @@ async def test_the_reader_takes_an_error_for_the_end():
 
 
 @pytest.mark.parametrize("blocking", [True, False])
-async def test_the_writer_writes_whole_frames_in_order_through_a_full_pipe(pipe, blocking):
+async def test_the_writer_writes_whole_frames_in_order_through_a_full_pipe(pipe, blocking, monkeypatch):
     source, sink = pipe
+    waits, wait = [], transport._wait
+    monkeypatch.setattr(transport, "_wait", lambda *what: (waits.append(what), wait(*what)))
     os.set_blocking(sink, blocking)
     writer = Writer(sink, asyncio.get_running_loop(), on_broken=pytest.fail)
     frames = [bytes([n]) * 100_000 for n in range(60)]
@@ -96,6 +98,7 @@ async def test_the_writer_writes_whole_frames_in_order_through_a_full_pipe(pipe,
     await asyncio.wait_for(asyncio.to_thread(read), 10)
     await asyncio.wait_for(drained, 5)
     assert got == b"".join(frames)
+    assert bool(waits) is not blocking  # it waits for room and does not try again and again
     writer.close(5)
 
 

@@ -199,6 +199,21 @@ async def test_a_council_that_cannot_convene_answers_every_request(new):
     assert bench.codes() == [(1, -32603), (2, -32603)]
 
 
+async def test_cancelling_a_request_leaves_the_council_that_it_waits_for(new, monkeypatch):
+    convened = asyncio.Event()
+    monkeypatch.setattr(FakeCouncil, "start", lambda _: convened.wait())
+    bench = new.initialized()
+    bench.send(1, "council/health")
+    bench.send(2, "council/health")
+    await bench.settled()
+    bench.send(None, "$/cancelRequest", {"id": 1})
+    await bench.settled()
+    assert bench.codes() == [(1, -32800)]
+    convened.set()
+    await bench.settled()
+    assert bench.codes() == [(2, None)]
+
+
 async def test_unreadable_characters_are_replaced_on_the_way_out(bench):
     bench.send(1, "council/verify", {"claim": "garbled \x00"})
     await bench.settled()
@@ -338,7 +353,7 @@ async def test_shutdown_answers_what_is_in_flight_and_then_itself(bench):
     assert [code for code, _ in bench.exits] == [0]
 
 
-async def test_shutdown_does_not_wait_for_what_does_not_end(bench, monkeypatch):
+async def test_shutdown_does_not_wait_for_what_does_not_end(bench, monkeypatch, caplog):
     monkeypatch.setattr(protocols, "SHUT_DOWN_S", 0.05)
     bench.send(1, "council/verify", {"claim": "deaf", "workDoneToken": "t"})
     await bench.settled()
@@ -350,6 +365,7 @@ async def test_shutdown_does_not_wait_for_what_does_not_end(bench, monkeypatch):
     bench.council.released.set()
     await bench.settled()
     assert bench.codes() == []  # what was given up has had its reply
+    assert caplog.text == ""
 
 
 async def test_exit_alone(bench):
