@@ -96,8 +96,8 @@ class FakeCouncil:
         self.closed = False
         self.released = asyncio.Event()
 
-    async def start(self) -> None:
-        pass
+    async def start(self, on_reevaluated=None) -> None:
+        """Nothing is in the background, and nothing is announced."""
 
     async def close(self) -> None:
         self.closed = True
