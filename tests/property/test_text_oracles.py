@@ -16,7 +16,7 @@ from neuron_council.checker.lexicon import LEXICON
 
 DATA = Path(__file__).parents[1] / "data"
 LIMIT_S = 0.25
-"""The bar is 0.05 s on a machine that does nothing else; five times that tells linear from quadratic on a loaded one."""
+"""The bar is 0.05 s on an idle machine; five times that tells linear from quadratic on a loaded one."""
 
 PIECES = (
     *(

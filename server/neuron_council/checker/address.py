@@ -101,7 +101,7 @@ def _fold(text: str) -> str:
 
 def _closed_up(match: re.Match[str]) -> str:
     """L e t t e r s put together, and apart again around words that the lexicon knows."""
-    return _LONG_WORDS.sub(r" \g<0> ", re.sub(r"[ ._*-]+", "", match.group()))
+    return _ordering_words().sub(r" \g<0> ", re.sub(r"[ ._*-]+", "", match.group()))
 
 
 def _unmasked(match: re.Match[str]) -> str:
@@ -123,11 +123,13 @@ def _readings(text: str) -> Iterator[str]:
 
 
 def _decoded(blob: str) -> str:
-    """The ASCII text in a base64 BLOB, or nothing."""
+    """The text in a base64 BLOB, or nothing."""
     whole = blob.rstrip("=")
     whole = whole[: len(whole) - (len(whole) % 4 == 1)]
-    raw = binascii.a2b_base64(whole + "=" * (-len(whole) % 4))
-    return raw.decode("ascii") if raw.isascii() and b"\x00" not in raw else ""
+    try:
+        return binascii.a2b_base64(whole + "=" * (-len(whole) % 4)).decode()
+    except UnicodeDecodeError:
+        return ""
 
 
 # --- concepts ----------------------------------------------------------------------------------------------------
@@ -140,20 +142,22 @@ for _concept, _words in LEXICON.items():
 _STOP, _LINE, _COLON, _PAUSE, _OTHER = ".", "\n", ":", ",", "_"
 _CODES: dict[str, str] = {"\n": _LINE}
 """One character for each set of concepts that some word can stand for."""
-_CODE_OF: dict[tuple[str, ...], str] = {}
+_CODES_OF = {"stop": _STOP, "line": _LINE, "colon": _COLON, "pause": _PAUSE, **dict.fromkeys(LEXICON, "")}
+"""For each concept, and each kind of mark, the codes that can stand for it."""
+_known: dict[frozenset[str], str] = {}
 for _word in sorted(_SENSES):
-    _senses = tuple(sorted(_SENSES[_word]))
-    _CODES[_word] = _CODE_OF.setdefault(_senses, chr(0x61 + len(_CODE_OF)))
+    _senses = frozenset(_SENSES[_word])
+    if _senses not in _known:
+        _known[_senses] = chr(0x61 + len(_known))
+        for _concept in _senses:
+            _CODES_OF[_concept] += _known[_senses]
+    _CODES[_word] = _known[_senses]
 for _mark in ".!?;…。！？؟":
     _CODES[_mark] = _STOP
 for _mark in ":=：":
     _CODES[_mark] = _COLON
 
 _UNSPACED = r"\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # Scripts that set no blanks between words.
-_ORDERING = {"override", "guidance", "back", "vote", "label", "judge", "your", "system"}
-_LONG_WORDS = re.compile(
-    any_of(word for word in _SENSES if len(word) > 3 and word.isascii() and _SENSES[word] & _ORDERING)
-)
 _TOKEN = re.compile(
     rf"[^\W\d_{_UNSPACED}]++(?:'t\b)?|[0-9]+(?:[./][0-9]+)?+%?|\n|[.!?;:=…。]|[^\w\s.!?;:=…。'-]+"
     rf"|{any_of(word for word in _SENSES if re.match(f'[{_UNSPACED}]', word))}|[^\W_]"
@@ -167,15 +171,16 @@ def _codes(text: str) -> str:
 
 
 @cache
+def _ordering_words() -> re.Pattern[str]:
+    """The words of orders, to be found where no blanks set them apart."""
+    wanted = {"override", "guidance", "back", "vote", "label", "judge", "your", "system"}
+    return re.compile(any_of(word for word, senses in _SENSES.items() if len(word) > 3 and senses & wanted))
+
+
+@cache
 def _class(names: str) -> str:
     """The codes of the words that can stand for one of NAMES, which `|` parts."""
-    wanted = set(names.split("|"))
-    unknown = wanted - LEXICON.keys() - {"stop", "line", "colon", "pause"}
-    if unknown:
-        raise ValueError(f"concept {sorted(unknown)} is not in the lexicon; name one that is")
-    marks = {"stop": _STOP, "line": _LINE, "colon": _COLON, "pause": _PAUSE}
-    codes = [code for senses, code in _CODE_OF.items() if wanted & set(senses)]
-    return re.escape("".join(codes + [mark for name, mark in marks.items() if name in wanted]))
+    return re.escape("".join(dict.fromkeys("".join(_CODES_OF[name] for name in names.split("|")))))
 
 
 @frozen

@@ -342,12 +342,15 @@ def _bare(form: str) -> str:
     return re.sub(r"(?<!\\)\((?:\?P<\w+>|(?!\?))", "(?:", form)
 
 
-# No part of a name (XT9000), of a version (2.1.4), of an address or of a telephone number is a figure.
-_FIGURE = re.compile(
-    rf"(?<!{_LETTER})(?<![@/\\.,:'])(?<![^\W\d_]-)"
-    rf"(?:(?=[0-9])(?:{_choice(_DIGIT_FORMS)})|(?=[^\W\d_])(?:{_choice(_WORD_FORMS)})"
-    rf"|{_choice(_OTHER_FORMS)})"
-)
+@cache
+def _figure() -> re.Pattern[str]:
+    """Any figure. No part of a name (XT9000), of a version (2.1.4), of an address or of a telephone number is one."""
+    return re.compile(
+        rf"(?<!{_LETTER})(?<![@/\\.,:'])(?<![^\W\d_]-)"
+        rf"(?:(?=[0-9])(?:{_choice(_DIGIT_FORMS)})|(?=[^\W\d_])(?:{_choice(_WORD_FORMS)})"
+        rf"|{_choice(_OTHER_FORMS)})"
+    )
+
 
 # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -377,7 +380,7 @@ def _figures(text: str) -> list[Figure]:
     text = _fold(text)
     found = dict.fromkeys(
         (match.lastgroup or "", match.group(), text[match.end() : match.end() + _LOOK_AHEAD])
-        for match in _FIGURE.finditer(text)
+        for match in _figure().finditer(text)
     )
     figures = []
     for name, span, following in found:
