@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -96,20 +95,6 @@ async def warm(convene: Convene, url: str | None = None, **configured: Any) -> C
     council = await convene(url, warm=False, **configured)
     assert kinds(await judge(council, BARE_PACK)) == [None] * 3
     return council
-
-
-@pytest.fixture
-def pass_a_minute(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Moves the clock by which residence is believed."""
-    passed_s = 0.0
-    now = time.time
-
-    def pass_a_minute() -> None:
-        nonlocal passed_s
-        passed_s += ollama.RESIDENT_S + 1
-
-    monkeypatch.setattr(time, "time", lambda: now() + passed_s)
-    return pass_a_minute
 
 
 @pytest.fixture
@@ -415,11 +400,7 @@ async def test_a_load_that_hangs_costs_its_member_alone(stub: Stub, convene: Con
 async def test_a_load_that_hangs_first_holds_up_no_later_resident_model(stub: Stub, convene: Convene) -> None:
     council = await warm(convene, load_wait_s=0.4)
     stub.script(models={NEURON: {"load": 60}}, resident={NEURON_FT: 8192, DOLPHIN: 8192})
-    later = ollama.RESIDENT_S + 1
-    now = time.time
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(time, "time", lambda: now() + later)
-        verdict = await judge(council)
+    verdict = await judge(council)
     assert kinds(verdict) == [FailureKind.NOT_LOADED, None, None]
 
 
@@ -450,11 +431,8 @@ async def test_a_load_that_fails_is_not_loaded(stub: Stub, convene: Convene, fau
     assert row(verdict) == SPLIT
 
 
-async def test_an_evicted_model_is_loaded_before_its_clock_starts(
-    stub: Stub, convene: Convene, pass_a_minute: Callable[[], None]
-) -> None:
+async def test_an_evicted_model_is_loaded_before_its_clock_starts(stub: Stub, convene: Convene) -> None:
     council = await warm(convene, member_timeout_s=0.2)
-    pass_a_minute()
     stub.script(default={"load": 0.25}, resident={NEURON: 8192})
     assert row(await judge(council)) == AGREED
     assert [load.model for load in stub.loads()] == [NEURON_FT, DOLPHIN]
@@ -470,20 +448,16 @@ async def test_a_member_that_timed_out_is_looked_for_before_it_is_asked_again(st
 
 
 async def test_a_resident_model_with_another_window_is_loaded_before_its_clock_starts(
-    stub: Stub, convene: Convene, pass_a_minute: Callable[[], None]
+    stub: Stub, convene: Convene
 ) -> None:
     council = await warm(convene, member_timeout_s=0.2)
-    pass_a_minute()
     stub.script(default={"load": 0.25}, resident={NEURON: 4096, NEURON_FT: 8192, DOLPHIN: 8192})
     assert row(await judge(council)) == AGREED
     assert [load.model for load in stub.loads()] == [NEURON]
 
 
-async def test_a_model_replaced_under_its_name_is_loaded_before_its_clock_starts(
-    stub: Stub, convene: Convene, pass_a_minute: Callable[[], None]
-) -> None:
+async def test_a_model_replaced_under_its_name_is_loaded_before_its_clock_starts(stub: Stub, convene: Convene) -> None:
     council = await warm(convene, member_timeout_s=0.2)
-    pass_a_minute()
     replaced = {"digests": {NEURON: "f" * 64}, "default": {"load": 0.25}}
     stub.script(**replaced, resident={NEURON_FT: 8192, DOLPHIN: 8192})
     assert row(await judge(council)) == AGREED

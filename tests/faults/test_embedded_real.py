@@ -89,8 +89,8 @@ async def backend() -> AsyncIterator[EmbeddedBackend]:
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def alder(backend: EmbeddedBackend) -> EmbeddedAdapter:
     adapter = backend.adapter(MemberSpec("alder", "smollm2:135m", "member", "embedded"))
-    async with adapter.resident(LOAD_S) as failure:
-        assert failure is None
+    failure = await adapter.resident(LOAD_S)
+    assert failure is None
     return adapter
 
 
@@ -152,8 +152,8 @@ async def test_a_cancelled_call_stops_the_engine_while_it_reads_the_prompt(alder
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
             await alder.run(prompt("a long walk by the river " * 1_000))
-    async with alder.resident(LOAD_S) as failure:
-        assert failure is None
+    failure = await alder.resident(LOAD_S)
+    assert failure is None
     await reply(alder, prompt())
     # Reading that prompt to its end takes half a minute on two cores.
     assert asyncio.get_running_loop().time() - started < 10
@@ -163,10 +163,10 @@ async def test_a_file_that_the_engine_refuses_is_not_loaded(tmp_path: Path) -> N
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF" + bytes(400))
     backend = EmbeddedBackend()
-    async with backend.adapter(MemberSpec("alder", str(broken), "member", "embedded")).resident(LOAD_S) as failure:
-        assert failure is not None
-        assert failure.kind is FailureKind.NOT_LOADED
-        assert "broken.gguf" in failure.message
+    failure = await backend.adapter(MemberSpec("alder", str(broken), "member", "embedded")).resident(LOAD_S)
+    assert failure is not None
+    assert failure.kind is FailureKind.NOT_LOADED
+    assert "broken.gguf" in failure.message
     await backend.close()
 
 

@@ -366,7 +366,7 @@ async def test_an_id_of_the_client_is_kept(convene: Convene) -> None:
 async def test_each_vote_is_heard_as_it_comes_in(stub: Stub, convene: Convene) -> None:
     stub.script(models={NEURON: {"delay": 0.3}, NEURON_FT: {"delay": 0.15}})
     council = await convene()
-    await asyncio.wait_for(council.verify(BARE_PACK), 5)
+    await asyncio.wait_for(council.verify(ContextPack("Water is wet.")), 5)
     heard: list[tuple[Vote, float]] = []
     await judge(council, BARE_PACK, on_vote=lambda vote: heard.append((vote, time.monotonic())))
     assert [vote.member.id for vote, _ in heard] == ["dolphin", "neuron-ft", "neuron"]

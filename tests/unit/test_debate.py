@@ -6,8 +6,7 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from neuron_council.evidence.scoring import MAX_REPLY
 from neuron_council.maker.adapter import ModelState, Prompt, Reply, Token
 from neuron_council.maker.board import Board, BoundMember
 from neuron_council.maker.debate import DebateEngine, Held
+from neuron_council.maker.turn import Turns
 from support import BARE_PACK, CLAIM, CONTEXT, PACK, until
 
 Said = str | Reply | Err | Exception
@@ -68,21 +68,14 @@ class Fake:
     prompts: list[Prompt] = field(factory=list)
     waits_s: list[float] = field(factory=list)
     cancelled: int = 0
-    held: int = 0
 
-    @asynccontextmanager
-    async def resident(self, wait_s: float) -> AsyncIterator[Failure | None]:
+    async def resident(self, wait_s: float) -> Failure | None:
         self.waits_s.append(wait_s)
         try:
             await asyncio.wait_for(asyncio.sleep(self.loading_s), wait_s)
-            absence = self.absence
         except TimeoutError:
-            absence = Failure(FailureKind.NOT_LOADED, "It is loading.")
-        self.held += 1
-        try:
-            yield absence
-        finally:
-            self.held -= 1
+            return Failure(FailureKind.NOT_LOADED, "It is loading.")
+        return self.absence
 
     async def run(self, prompt: Prompt) -> Ok[Reply] | Err:
         self.prompts.append(prompt)
@@ -109,7 +102,7 @@ class Fake:
         return self.prompts[-1].user
 
 
-def board(*fakes: Fake, timeout_s: float = 5.0, turn: asyncio.Semaphore | None = None) -> Board:
+def board(*fakes: Fake, timeout_s: float = 5.0, turns: Turns | None = None) -> Board:
     last = len(fakes) - 1
     return Board(
         tuple(
@@ -117,7 +110,7 @@ def board(*fakes: Fake, timeout_s: float = 5.0, turn: asyncio.Semaphore | None =
                 Member(f"m{number}", f"model-{number}", "contrarian" if number == last else "member"),
                 fake,
                 timeout_s,
-                turn or asyncio.Semaphore(1),
+                turns or Turns(1),
             )
             for number, fake in enumerate(fakes)
         )
@@ -213,7 +206,7 @@ async def test_members_are_asked_the_same() -> None:
 async def test_a_persona_belongs_to_its_member() -> None:
     fakes = [Fake(), Fake(), Fake()]
     seated = board(*fakes)
-    own = BoundMember(seated.seats[0].member, fakes[0], 5.0, asyncio.Semaphore(1), "Doubt every date.")
+    own = BoundMember(seated.seats[0].member, fakes[0], 5.0, Turns(1), "Doubt every date.")
     await DebateEngine(Board((own, *seated.seats[1:])), load_wait_s=1, deadline_s=5).hold(PACK, None)
     assert "Doubt every date." in fakes[0].prompts[0].system
     assert "Doubt every date." not in fakes[1].prompts[0].system
@@ -469,7 +462,7 @@ async def test_loading_is_no_part_of_the_vote() -> None:
 
 async def test_waiting_for_a_turn_is_no_part_of_the_vote() -> None:
     fakes = [Fake([after(0.08, ballot())]) for _ in range(3)]
-    held = await hold(*fakes, timeout_s=0.15, turn=asyncio.Semaphore(1), pack=BARE_PACK)
+    held = await hold(*fakes, timeout_s=0.15, turns=Turns(1), pack=BARE_PACK)
     assert kinds(held) == [None] * 3
     assert max(vote.began_ms for vote in held.loop.votes) >= 150
 
@@ -485,22 +478,20 @@ async def test_a_model_runs_no_more_than_its_turns() -> None:
         running -= 1
         return ballot()
 
-    await hold(*(Fake([counted]) for _ in range(5)), turn=asyncio.Semaphore(2))
+    await hold(*(Fake([counted]) for _ in range(5)), turns=Turns(2))
     assert most == 2
 
 
-async def test_a_model_is_resident_while_it_is_asked() -> None:
-    seen: list[int] = []
-    fake = Fake()
+async def test_whoever_waited_for_a_turn_has_its_model_looked_for_again() -> None:
+    """It may have been evicted meanwhile."""
 
-    async def look(_: Prompt) -> Said:
-        seen.append(fake.held)
+    async def slow(_: Prompt) -> Said:
+        await asyncio.sleep(0.1)
         return ballot()
 
-    fake.ballots = [look]
-    await hold(fake, Fake(), Fake())
-    assert seen == [1]
-    assert fake.held == 0
+    first, second = Fake([slow]), Fake([slow])
+    await hold(first, second, turns=Turns(1), pack=BARE_PACK)
+    assert (len(first.waits_s), len(second.waits_s)) == (1, 2)
 
 
 async def test_a_load_is_waited_for_as_configured_or_to_the_deadline() -> None:
@@ -519,7 +510,7 @@ async def test_a_load_that_outlasts_its_wait_is_not_loaded() -> None:
 
 
 async def test_the_deadline_cuts_whoever_is_still_out() -> None:
-    turn = asyncio.Semaphore(1)
+    turn = Turns(1)
     stuck, queued, loading, quick = Fake([hang]), Fake(), Fake(loading_s=5), Fake()
     seated = board(stuck, queued, loading, quick)
     shared = [BoundMember(seat.member, seat.adapter, 5.0, turn) for seat in seated.seats[:2]]
@@ -575,15 +566,14 @@ async def test_cancelling_a_loop_stops_every_member() -> None:
     with pytest.raises(asyncio.CancelledError):
         await held
     assert [fake.cancelled for fake in fakes] == [1, 1, 1]
-    assert [fake.held for fake in fakes] == [0, 0, 0]
 
 
 async def test_a_cancelled_loop_gives_its_turns_back() -> None:
-    turn = asyncio.Semaphore(1)
+    turn = Turns(1)
     stuck = [Fake([hang]) for _ in range(3)]
-    held = asyncio.create_task(hold(*stuck, turn=turn))
+    held = asyncio.create_task(hold(*stuck, turns=turn))
     await until(lambda: any(fake.prompts for fake in stuck))
     held.cancel()
     with pytest.raises(asyncio.CancelledError):
         await held
-    assert kinds(await hold(Fake(), Fake(), Fake(), turn=turn)) == [None] * 3
+    assert kinds(await hold(Fake(), Fake(), Fake(), turns=turn)) == [None] * 3

@@ -208,10 +208,10 @@ class TestFailures:
 class TestModels:
     async def absence(self, model: Path | str, loader: FakeLoader | None = None) -> Failure:
         adapter = EmbeddedBackend(load=loader or FakeLoader()).adapter(spec(model))
-        async with adapter.resident(PATIENCE_S) as failure:
-            assert failure is not None
-            assert await adapter.run(PROMPT) == Err(failure)
-            return failure
+        failure = await adapter.resident(PATIENCE_S)
+        assert failure is not None
+        assert await adapter.run(PROMPT) == Err(failure)
+        return failure
 
     async def test_without_xllamacpp_the_failure_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(embedded, "_is_installed", lambda _: False)
@@ -261,12 +261,12 @@ class TestModels:
         loader = FakeLoader()
         loader.faults = [ImportError("libgomp.so.1: cannot open shared object file")]
         adapter = EmbeddedBackend(load=loader).adapter(spec(gguf))
-        async with adapter.resident(PATIENCE_S) as failure:
-            assert failure is not None
-            assert failure.kind is FailureKind.NOT_LOADED
-            assert "libgomp.so.1" in failure.message
-        async with adapter.resident(PATIENCE_S) as failure:
-            assert failure is None
+        failure = await adapter.resident(PATIENCE_S)
+        assert failure is not None
+        assert failure.kind is FailureKind.NOT_LOADED
+        assert "libgomp.so.1" in failure.message
+        failure = await adapter.resident(PATIENCE_S)
+        assert failure is None
 
     async def test_state_before_and_after_loading(self, gguf: Path) -> None:
         backend = EmbeddedBackend(load=FakeLoader())
@@ -329,21 +329,21 @@ class TestLoading:
     async def test_a_load_goes_on_when_the_wait_for_it_ends(self, gguf: Path) -> None:
         loader = FakeLoader(gated=True)
         adapter = EmbeddedBackend(load=loader).adapter(spec(gguf))
-        async with adapter.resident(0) as failure:
-            assert failure is not None
-            assert failure.kind is FailureKind.NOT_LOADED
+        failure = await adapter.resident(0)
+        assert failure is not None
+        assert failure.kind is FailureKind.NOT_LOADED
         await happens(loader.entered)
         assert (await adapter.state()).loaded is False
         loader.gate.set()
-        async with adapter.resident(PATIENCE_S) as failure:
-            assert failure is None
+        failure = await adapter.resident(PATIENCE_S)
+        assert failure is None
         assert len(loader.calls) == 1
 
     async def test_what_is_loaded_is_not_waited_for(self, gguf: Path) -> None:
         adapter, _ = line(gguf)
         await adapter.run(PROMPT)
-        async with adapter.resident(0) as failure:
-            assert failure is None
+        failure = await adapter.resident(0)
+        assert failure is None
 
 
 class TestCancellation:
@@ -365,12 +365,12 @@ class TestCancellation:
         with pytest.raises(asyncio.CancelledError):
             await call
         assert not engine.gate.is_set()
-        async with adapter.resident(0) as failure:
-            assert failure is not None
-            assert failure.kind is FailureKind.NOT_LOADED
+        failure = await adapter.resident(0)
+        assert failure is not None
+        assert failure.kind is FailureKind.NOT_LOADED
         engine.gate.set()
-        async with adapter.resident(PATIENCE_S) as failure:
-            assert failure is None
+        failure = await adapter.resident(PATIENCE_S)
+        assert failure is None
         assert engine.was_stopped
 
     async def test_a_running_call_keeps_nobody_out(
@@ -379,8 +379,8 @@ class TestCancellation:
         _, adapter, engine = held
         call = asyncio.create_task(adapter.run(PROMPT))
         await happens(engine.entered)
-        async with adapter.resident(0) as failure:
-            assert failure is None
+        failure = await adapter.resident(0)
+        assert failure is None
         engine.gate.set()
         assert await call == Ok(Reply('{"a": 1}'))
 
@@ -408,9 +408,9 @@ class TestCancellation:
         await closing
         assert engine.was_stopped
         assert isinstance(await call, Err)
-        async with adapter.resident(PATIENCE_S) as failure:
-            assert failure is not None
-            assert failure.kind is FailureKind.NOT_LOADED
+        failure = await adapter.resident(PATIENCE_S)
+        assert failure is not None
+        assert failure.kind is FailureKind.NOT_LOADED
 
     async def test_close_does_not_wait_for_ever(
         self, held: tuple[EmbeddedBackend, EmbeddedAdapter, FakeEngine], monkeypatch: pytest.MonkeyPatch

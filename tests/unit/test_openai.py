@@ -73,7 +73,8 @@ def member(server: OpenAIBackend, model: str = "alder-8b", **options: Any) -> Ad
 
 
 async def ask(adapter: Adapter, wait_s: float = 5.0) -> Ok[Reply] | Err:
-    async with asyncio.timeout(10), adapter.resident(wait_s) as absence:
+    async with asyncio.timeout(10):
+        absence = await adapter.resident(wait_s)
         return Err(absence) if absence else await adapter.run(QUESTION)
 
 

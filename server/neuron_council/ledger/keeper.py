@@ -21,6 +21,7 @@ class Keeper:
         """Opens nothing yet."""
         self._ledger = Ledger(home / FILE)
         self._thread = ThreadPoolExecutor(1, "ledger")
+        self._is_closed = False
 
     async def do(self, work: Callable[[Ledger], T]) -> T:
         """What WORK says of the ledger. Raises what it raises; a cancelled call is carried out all the same."""
@@ -34,6 +35,8 @@ class Keeper:
             return await self.do(work), str(error)
 
     async def close(self) -> None:
-        """Close the file, after what was begun."""
-        await self.do(Ledger.close)
-        self._thread.shutdown(wait=False)
+        """Close the file, after what was begun; once is enough."""
+        if not self._is_closed:
+            self._is_closed = True
+            await self.do(Ledger.close)
+            self._thread.shutdown(wait=False)

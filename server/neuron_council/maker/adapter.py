@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from attrs import frozen
@@ -68,10 +67,10 @@ class ModelState:
 class Adapter(Protocol):
     """One member's line to its model. Its methods return failures and never raise (but for cancellation)."""
 
-    def resident(self, wait_s: float) -> AbstractAsyncContextManager[Failure | None]:
-        """Have the model resident for the length of a `with` block, waiting WAIT_S seconds at most.
+    async def resident(self, wait_s: float) -> Failure | None:
+        """Have the model resident, waiting WAIT_S seconds at most.
 
-        Gives None once it is, else the failure: `not-loaded` after the wait, `unreachable`, `model-not-found`,
+        None once it is, else the failure: `not-loaded` after the wait, `unreachable`, `model-not-found`,
         `unauthorized`. A load that has begun goes on when the wait ends.
         """
 

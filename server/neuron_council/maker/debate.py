@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 OnVote = Callable[[Vote], None]
 
+PROMPTLY_S = 0.05
+"""Seconds within which a turn has come at once."""
 REMINDER = "\n\nYour last answer was not exactly one JSON object as described. Answer with that object alone."
 
 
@@ -117,15 +119,18 @@ class DebateEngine:
         result: Ok[tuple[T, Reply]] | Err
         try:
             async with asyncio.timeout_at(self._until):
-                wait_s = max(0.0, min(self._load_wait_s, self._until - began))
-                async with seat.adapter.resident(wait_s) as absence:
-                    stage = "waiting"
-                    if absence:
-                        result = Err(absence)
-                    else:
-                        async with seat.turns.turn(is_urgent=self._is_urgent):
+                absence = await self._resident(seat)
+                stage, since = "waiting", self._clock()
+                if not absence:
+                    async with seat.turns.turn(is_urgent=self._is_urgent):
+                        if self._clock() - since > PROMPTLY_S:  # it may have been evicted meanwhile
+                            stage = "loading"
+                            absence = await self._resident(seat)
+                        if not absence:
                             stage, began = "asking", self._clock()
                             result = await _within_its_time(seat, prompt, parse)
+                if absence:
+                    result = Err(absence)
         except TimeoutError:
             result, was_cut = Err(_cut_off(seat, stage)), True
         except Exception as error:  # noqa: BLE001 - a fault in an adapter is that member's failure, not the claim's loss
@@ -134,6 +139,10 @@ class DebateEngine:
             result = Err(Failure(FailureKind.HTTP_ERROR, f"{seat.member.id}: unexpected {type(error).__name__}."))
         ended = self._clock()
         return _Answer(result, self._ms(began if stage == "asking" else ended), self._ms(ended), was_cut)
+
+    async def _resident(self, seat: BoundMember) -> Failure | None:
+        left_s = max(0.0, self._until - self._clock())
+        return await seat.adapter.resident(min(self._load_wait_s, left_s))
 
     def _ms(self, at: float) -> float:
         return (at - self._since) * 1000

@@ -16,8 +16,8 @@ import os
 import secrets
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -183,10 +183,9 @@ class EmbeddedAdapter:
         self._runner = runner
         self._sampling = sampling
 
-    @asynccontextmanager
-    async def resident(self, wait_s: float) -> AsyncIterator[Failure | None]:
+    async def resident(self, wait_s: float) -> Failure | None:
         """Have the model loaded, and done with what was cancelled; see `Adapter.resident`."""
-        yield await self._runner.ready(wait_s)
+        return await self._runner.ready(wait_s)
 
     async def run(self, prompt: Prompt) -> Ok[Reply] | Err:
         """The model's reply to PROMPT.

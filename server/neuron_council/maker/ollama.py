@@ -1,7 +1,8 @@
 """Ollama: the adapter that votes over `/api/chat`, and the backend that has the models resident before a clock starts.
 
 One model loads at a time, and a client that leaves throws its load away; so models are loaded outside of any vote, one
-after the other, with the very options of the vote, and a load that has begun is never cancelled by a claim.
+after the other, with the very options of the vote, and a load that has begun is never cancelled by a claim. Models are
+evicted, and servers restarted, at any moment: `/api/ps` is asked before every phase, which takes a millisecond or two.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from attrs import define
@@ -27,8 +28,12 @@ CONTROL_S = 1.0
 """Seconds that a question about the backend itself may take; health and `unavailable` must not wait for it."""
 LOAD_S = 600.0
 """Seconds after which a load counts as failed; Ollama itself gives up on a stalled one after 5 minutes."""
-RESIDENT_S = 60.0
-"""Seconds for which `/api/ps` is believed (DESIGN, "The debate")."""
+SHOW_S = 3.0
+"""Seconds that a description of a model may take; without one it is loaded all the same."""
+GRACE_S = 0.05
+"""Seconds that a load leaves to whoever just found its model resident, to vote: a load evicts models that are idle."""
+CALM_S = 0.5
+"""Seconds that a load waits for such votes at most, for they may never cease."""
 MAX_ALTERNATIVES = 10
 """Alternatives of a token that are asked for; the three labels are among the first."""
 
@@ -38,7 +43,6 @@ _UNCUT_BYTES_PER_TOKEN = 5
 """Bytes per counted token above which the count cannot be of the whole text; English has some 4."""
 _NUM_KEEP = (4, 5)
 """Tokens that a silent cut keeps at the beginning (with and without one for the beginning of text)."""
-_OUT_OF_MEMORY = ("out-of-memory", "out of memory", "more system memory")
 _LOAD_FAULTS = (FailureKind.MODEL_NOT_FOUND, FailureKind.UNAUTHORIZED, FailureKind.UNREACHABLE)
 
 
@@ -61,11 +65,11 @@ class OllamaBackend:
         self._models: dict[_Key, _Residence] = {}
         self._adapters: list[OllamaAdapter] = []
         self._loader = asyncio.Lock()
-        self._serial = asyncio.Lock()
-        self._loaded_at = 0.0
+        self._expected = 0
+        self._calm = asyncio.Event()
+        self._calm.set()
         self._asking: dict[str, asyncio.Task[Ok[dict[str, Any]] | Err]] = {}
         self._loads: dict[_Key, asyncio.Task[Failure | None]] = {}
-        self._is_cramped = False
 
     def line(self) -> Line:
         """A new HTTP line to the server."""
@@ -84,11 +88,11 @@ class OllamaBackend:
 
     async def warm_up(self) -> None:
         """Load the models of all members, one at a time; then see whether they are resident together."""
-        failures = [await self._ensure(adapter) for adapter in self._adapters]
+        for adapter in self._adapters:
+            await self._ensure(adapter)
         listing = await self._list()
-        if not any(failures) and isinstance(listing, Ok) and not self._holds_all():
-            self._is_cramped = True
-            log.warning("%s does not hold all models at once; votes run one after another", self.url)
+        if isinstance(listing, Ok) and not all(each.is_listed for each in self._models.values() if each.is_ours):
+            log.warning("%s does not hold all models at once, so claims wait for models to be loaded", self.url)
 
     async def state(self) -> BackendState:
         """Whether the server answers, and its version."""
@@ -109,9 +113,7 @@ class OllamaBackend:
         )
 
     async def identify(self, adapter: OllamaAdapter) -> str | None:
-        """The digest of ADAPTER's model: what `/api/ps` said lately, else what `/api/tags` says."""
-        if self._is_believed(adapter) and adapter.digest:
-            return adapter.digest
+        """The digest of ADAPTER's model, as `/api/tags` has it."""
         return _digest(_row(await self._ask("/api/tags"), adapter.model))
 
     async def close(self) -> None:
@@ -122,29 +124,8 @@ class OllamaBackend:
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(self._control.close(), *(adapter.close() for adapter in self._adapters))
 
-    @asynccontextmanager
-    async def resident(self, adapter: OllamaAdapter, wait_s: float) -> AsyncIterator[Failure | None]:
-        """Have ADAPTER's model resident for the block; where the models do not fit together, alone."""
-        if not self._is_cramped:
-            yield await self._ensure_within(adapter, wait_s)
-            return
-        async with self._serial:
-            yield await self._ensure_within(adapter, wait_s)
-
-    def used(self, adapter: OllamaAdapter) -> None:
-        """Note that ADAPTER's model just answered, so it is resident."""
-        adapter.residence.is_listed, adapter.residence.seen_at = True, time.time()
-
-    def doubt(self, adapter: OllamaAdapter, message: str) -> None:
-        """Take ADAPTER's model for gone after a vote failed with MESSAGE, and every model where memory ran out."""
-        ran_out = any(words in message for words in _OUT_OF_MEMORY)
-        for residence in self._models.values() if ran_out else (adapter.residence,):
-            residence.seen_at = 0.0
-
-    def _holds_all(self) -> bool:
-        return all(model.is_listed for model in self._models.values())
-
-    async def _ensure_within(self, adapter: OllamaAdapter, wait_s: float) -> Failure | None:
+    async def resident(self, adapter: OllamaAdapter, wait_s: float) -> Failure | None:
+        """See Adapter.resident."""
         try:
             async with asyncio.timeout(wait_s):
                 return await self._ensure(adapter)
@@ -157,25 +138,17 @@ class OllamaBackend:
 
     async def _ensure(self, adapter: OllamaAdapter) -> Failure | None:
         """None once the model is resident with the vote's own window, else why it cannot be."""
-        if self._is_believed(adapter):
-            return None
         listing = await self._list()
         if isinstance(listing, Err) and listing.failure.kind in _LOAD_FAULTS:
             return listing.failure
-        if self._is_believed(adapter):
+        if adapter.residence.serves(adapter.num_ctx):
+            self._expect_a_vote()
             return None
         task = self._loads.get(adapter.key)
         if task is None:
             task = self._loads[adapter.key] = asyncio.create_task(self._load(adapter))
             task.add_done_callback(lambda _: self._loads.pop(adapter.key, None))
         return await asyncio.shield(task)
-
-    def _is_believed(self, adapter: OllamaAdapter) -> bool:
-        """Whether the model was loaded from here and was seen resident lately, and after the last load of any model."""
-        model = adapter.residence
-        is_recent = abs(time.time() - model.seen_at) < RESIDENT_S and model.seen_at >= self._loaded_at
-        has_window = model.window in (None, adapter.num_ctx, model.own_window)
-        return model.is_ours and model.is_listed and is_recent and has_window
 
     async def _list(self) -> Ok[dict[str, Any]] | Err:
         """Ask `/api/ps`, and note what is resident."""
@@ -192,8 +165,6 @@ class OllamaBackend:
             model.is_listed = row is not None and model.digest in (None, digest)
             model.digest = model.digest or digest
             model.window = _window(row)
-            model.seen_at = time.time()
-        self._is_cramped = self._is_cramped and not self._holds_all()
 
     async def _load(self, adapter: OllamaAdapter) -> Failure | None:
         """Load the model as the vote will use it; one model at a time."""
@@ -201,6 +172,7 @@ class OllamaBackend:
         if failure := await self._describe(adapter):
             return failure
         async with self._loader:
+            await self._calmed()
             begun = time.monotonic()
             try:
                 async with asyncio.timeout(LOAD_S):
@@ -210,17 +182,33 @@ class OllamaBackend:
             if isinstance(answer, Err) and (failure := _load_failure(adapter.model, answer.failure)):
                 return failure
             log.info("%s is resident after %.1f s", adapter.model, time.monotonic() - begun)
-            self._loaded_at = time.time()
-            model.is_ours, model.is_listed, model.seen_at = True, True, self._loaded_at
+            model.is_ours = model.is_listed = True
             model.digest = model.window = None
             await self._list()
             model.own_window = model.window
+            self._expect_a_vote()
             return None
+
+    def _expect_a_vote(self) -> None:
+        """Let nothing load for a moment: whoever was just told that its model is resident is about to vote."""
+        self._expected += 1
+        self._calm.clear()
+        asyncio.get_running_loop().call_later(GRACE_S, self._expect_no_more)
+
+    def _expect_no_more(self) -> None:
+        self._expected -= 1
+        if not self._expected:
+            self._calm.set()
+
+    async def _calmed(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CALM_S):
+                await self._calm.wait()
 
     async def _describe(self, adapter: OllamaAdapter) -> Failure | None:
         """Ask what the model can do, once before each load."""
         try:
-            async with asyncio.timeout(10 * CONTROL_S):
+            async with asyncio.timeout(SHOW_S):
                 answer = await self._control.post("/api/show", {"model": adapter.model})
         except TimeoutError:
             return None
@@ -257,7 +245,7 @@ _Key = tuple[str, int]
 
 @define
 class _Residence:
-    """What is known of a model with one window: loaded from here, listed by `/api/ps` and when, with which window.
+    """What is known of a model with one window: loaded from here, listed by `/api/ps`, and with which window there.
 
     `own_window` is what the server made of the window asked for, `think` the value that turns thinking off or down,
     None where the model does not think or nobody knows.
@@ -265,11 +253,14 @@ class _Residence:
 
     is_ours: bool = False
     is_listed: bool = False
-    seen_at: float = 0.0
     window: int | None = None
     own_window: int | None = None
     digest: str | None = None
     think: bool | str | None = None
+
+    def serves(self, num_ctx: int) -> bool:
+        """Whether a vote with this window would find the model loaded as it needs it."""
+        return self.is_ours and self.is_listed and self.window in (None, num_ctx, self.own_window)
 
 
 class OllamaAdapter:
@@ -286,9 +277,9 @@ class OllamaAdapter:
         self.key: _Key = (spec.model, self.num_ctx)
         self.residence = _Residence()
 
-    def resident(self, wait_s: float) -> AbstractAsyncContextManager[Failure | None]:
+    async def resident(self, wait_s: float) -> Failure | None:
         """See Adapter."""
-        return self._backend.resident(self, wait_s)
+        return await self._backend.resident(self, wait_s)
 
     async def state(self) -> ModelState:
         """See Adapter."""
@@ -310,14 +301,11 @@ class OllamaAdapter:
         answer = await self._line.post("/api/chat", self._body(prompt))
         if isinstance(answer, Err):
             kind = answer.failure.kind
-            if kind in (FailureKind.HTTP_ERROR, FailureKind.UNREACHABLE):
-                self._backend.doubt(self, answer.failure.message)
             if kind is FailureKind.MODEL_NOT_FOUND:
                 return Err(self.missing())
             if kind is FailureKind.CONTEXT_OVERFLOW:
                 return Err(Failure(kind, self._overflow("does not fit")))
             return answer
-        self._backend.used(self)
         return self._reply(answer.value, prompt)
 
     async def load(self) -> Ok[dict[str, Any]] | Err:

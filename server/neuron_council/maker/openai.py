@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from neuron_council.evidence.failure import Err, Failure, FailureKind, Ok
@@ -68,16 +67,14 @@ class OpenAIBackend:
         """Close the connections."""
         await asyncio.gather(self._control.close(), *(adapter.close() for adapter in self._adapters))
 
-    @asynccontextmanager
-    async def resident(self, model: str, wait_s: float) -> AsyncIterator[Failure | None]:
+    async def resident(self, model: str, wait_s: float) -> Failure | None:
         """Wait while the server says that it is loading."""
         try:
             async with asyncio.timeout(wait_s):
-                failure = await self._ready()
+                return await self._ready()
         except TimeoutError:
             message = f"{self.url} was still loading {model} after {wait_s:.1f} s. Ask again."
-            failure = Failure(FailureKind.NOT_LOADED, message)
-        yield failure
+            return Failure(FailureKind.NOT_LOADED, message)
 
     def used(self) -> None:
         """Note that the server just answered a question."""
@@ -108,9 +105,9 @@ class OpenAIAdapter:
         self._own = dict(spec.options)
         self._line = backend.line()
 
-    def resident(self, wait_s: float) -> AbstractAsyncContextManager[Failure | None]:
+    async def resident(self, wait_s: float) -> Failure | None:
         """See Adapter."""
-        return self._backend.resident(self.model, wait_s)
+        return await self._backend.resident(self.model, wait_s)
 
     async def state(self) -> ModelState:
         """See Adapter."""
