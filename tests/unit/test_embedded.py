@@ -288,6 +288,15 @@ class TestModels:
         first, second, third = [(await adapter.state()).digest for adapter in adapters]
         assert first == third != second
 
+    async def test_the_weights_can_be_identified_before_they_are_loaded(self, gguf: Path, tmp_path: Path) -> None:
+        backend = EmbeddedBackend(load=FakeLoader())
+        adapter, gone = backend.adapter(spec(gguf)), backend.adapter(spec(tmp_path / "gone.gguf"))
+        assert adapter.digest is None
+        digest = await adapter.identify()
+        await backend.warm_up()
+        assert digest == adapter.digest == (await adapter.state()).digest is not None
+        assert await gone.identify() is None
+
     async def test_the_backends_state(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(embedded.importlib.metadata, "version", lambda _: "2026.10")
         assert await EmbeddedBackend().state() == BackendState("embedded", reachable=True, version="2026.10")

@@ -25,7 +25,7 @@ from attrs import define, field, frozen
 
 from neuron_council.errors import ConfigError
 from neuron_council.evidence.failure import Err, Failure, FailureKind, Ok
-from neuron_council.maker.adapter import BackendState, ModelState, Prompt, Reply, Token
+from neuron_council.maker.adapter import BackendState, ModelState, Prompt, Reply, Token, tokens
 
 if TYPE_CHECKING:
     from neuron_council.maker.board import MemberSpec
@@ -327,9 +327,7 @@ class _Runner:
             with path.open("rb") as file:
                 if file.read(4) != b"GGUF":
                     return self._not_loaded(f"{path.name} is no GGUF file")
-                file.seek(0)
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            return _Loaded(self._load(path, self.window or WINDOW, self._slots), f"sha256:{digest}")
+            return _Loaded(self._load(path, self.window or WINDOW, self._slots), _digest(path))
         except Exception as error:  # noqa: BLE001 - native code raises what it likes, and a failed load is evidence
             return self._not_loaded(str(error) or type(error).__name__)
 
@@ -341,7 +339,7 @@ class _Runner:
 @frozen
 class _Loaded:
     engine: Engine
-    digest: str
+    digest: str | None
 
 
 @define(eq=False)
@@ -370,7 +368,7 @@ class _Call:
             self._error = chunk["error"]
         for choice in chunk.get("choices", ()):
             self._text.append(choice["delta"].get("content") or "")
-            self._tokens += map(_token, (choice.get("logprobs") or {}).get("content") or ())
+            self._tokens += tokens((choice.get("logprobs") or {}).get("content"))
             self._finish = choice["finish_reason"] or self._finish
         self._generated = chunk.get("timings", {}).get("predicted_n", self._generated)
         return self.is_cancelled
@@ -389,13 +387,6 @@ class _Call:
                 return _err(FailureKind.CONTEXT_OVERFLOW, "the prompt leaves no room for one; shorten the context")
             return _err(FailureKind.UNPARSABLE, f"the answer was cut off at its limit of {limit} tokens")
         return Ok(Reply("".join(self._text), tuple(self._tokens)))
-
-
-def _token(entry: Mapping[str, Any]) -> Token:
-    others = entry.get("top_logprobs") or ()
-    return Token(
-        entry["token"], float(entry["logprob"]), tuple((other["token"], float(other["logprob"])) for other in others)
-    )
 
 
 def _in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
