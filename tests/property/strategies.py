@@ -101,11 +101,11 @@ boards = st.sampled_from([3, 3, 3, 4, 5]).map(
     )
 )
 
-packs = st.builds(ContextPack, texts, st.one_of(st.none(), texts, st.just(NOTES)))
+packs = st.builds(ContextPack, texts, st.one_of(st.none(), texts, st.sampled_from([NOTES, f"{NOTES}\n{ORDER}"])))
 tame_packs = st.builds(
     ContextPack,
     st.sampled_from(["Ana lives in Porto.", "Tea is a drink.", "The flat was sold in 1911."]),
-    st.sampled_from([None, "food", NOTES]),
+    st.sampled_from([None, "food", NOTES, NOTES]),
 )
 """Packs that address nobody, so that the votes decide."""
 
@@ -128,13 +128,13 @@ def _seated(vote, member):
 @st.composite
 def challenges(draw, member, context, since):
     """A challenge by MEMBER, begun at SINCE, some of its quotations really out of CONTEXT."""
-    form = draw(st.sampled_from(["quoting", "quoting", "saying", "conceding", "failed"]))
+    form = draw(st.sampled_from(["quoting", "quoting", "quoting", "saying", "conceding", "failed"]))
     if form == "failed":
         return Challenge(member, failure=draw(failures), began_ms=since, ended_ms=since)
     quote = draw(sayings)
     if form == "quoting" and context:
         start = draw(st.integers(0, len(context) - 1))
-        quote = context[start : start + draw(st.integers(1, 60))].strip()
+        quote = context[start : start + draw(st.integers(4, 60))].strip()
     return Challenge(member, "So it is.", quote, form != "conceding", None, since, since + 100)
 
 

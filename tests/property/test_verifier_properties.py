@@ -352,7 +352,7 @@ def test_the_strategies_reach_every_status_and_reason():
     """Properties that hold because nothing ever gets there would hold of anything."""
     seen = set()
 
-    @settings(MANY, max_examples=200, derandomize=True)
+    @settings(MANY, max_examples=300, derandomize=True)
     @given(any_case)
     def look(case):
         debate, pack = case

@@ -143,6 +143,7 @@ def test_spread_is_the_distance_of_the_mean_scores(axes, spread):
 def test_a_failed_vote_has_no_part_in_the_spread():
     stray = Vote(BOARD[2], Label.UNCERTAIN, Axes(1, 1, 1), failure=Failure(FailureKind.TIMEOUT, "late"))
     assert consensus((*ballots("pp", BOARD[:2]), stray)).spread == 0
+    assert stray.strength is None
 
 
 def test_the_spread_is_on_the_right_side_of_the_ceiling():

@@ -269,7 +269,9 @@ def test_nobody_asked_is_no_evidence():
         ((0.0, 0.5, 1.0), True),
         ((0.49, 0.5, 0.51), True),
         ((0.29, 0.57, 0.64), True),
-        ((0.07, 0.58, 0.85), True),
+        ((0.12, 0.97, 0.41), True),
+        ((0.01, 0.35, 0.69, 0.95), True),
+        ((0.01, 0.35, 0.69, 0.94), False),
         ((0.9, None, None), True),
         ((0.4, None, None), False),
         ((0.4, 0.6, None), True),
@@ -277,8 +279,9 @@ def test_nobody_asked_is_no_evidence():
     ],
 )
 def test_the_mean_confidence_reaches_its_floor(confidences, reached):
+    members = board(len(confidences))
     votes = tuple(
-        vote(member, "p", confidence=confidence) for member, confidence in zip(BOARD, confidences, strict=True)
+        vote(member, "p", confidence=confidence) for member, confidence in zip(members, confidences, strict=True)
     )
     assert proven("confidence-floor", Loop(votes)) == reached
 
@@ -338,6 +341,15 @@ def test_a_majority_of_which_one_vote_is_valid_is_measured_by_it(oracle):
     assert proven(oracle, Loop(votes))
     weak = vote(BOARD[1], "u", confidence=0.2, axes=Axes(1, 1, 1))
     assert not proven(oracle, Loop((vote(BOARD[0], "p"), weak, failed(BOARD[2]))))
+
+
+@pytest.mark.parametrize("oracle", ["confidence-floor", "strength-floor"])
+def test_what_a_failed_member_said_is_not_measured(oracle):
+    cut_off = evolve(failed(BOARD[2]), confidence=0.0, axes=Axes(1, 1, 1))
+    assert proven(oracle, Loop((vote(BOARD[0], "u"), vote(BOARD[1], "u", confidence=0.5), cut_off)))
+    strong = evolve(cut_off, confidence=1.0, axes=Axes(3, 3, 3))
+    weak = ballots("uu", BOARD[:2], confidence=0.4, score=5)
+    assert not proven(oracle, Loop((*weak, strong)))
 
 
 def test_floors_state_their_figures():

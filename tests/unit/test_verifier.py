@@ -219,6 +219,13 @@ def test_a_loop_that_repeats_the_last_ones_ballots_and_challenge_ends_the_debate
     assert status(one, other, pack=PACK) == ((Status.WITHHELD, None) if moved else parked(ParkedReason.NO_MOVEMENT))
 
 
+def test_a_challenge_that_failed_is_no_repetition_of_one_that_conceded():
+    pack = ContextPack(CLAIM, f"{CONTEXT}\n{ORDER}")
+    conceded, late = loop("ppc", challenge()), loop("ppc", challenge(kind=FailureKind.TIMEOUT))
+    assert status(conceded, conceded, pack=pack) == parked(ParkedReason.NO_MOVEMENT)
+    assert status(conceded, late, pack=pack) == (Status.WITHHELD, None)
+
+
 def test_a_loop_is_compared_with_the_one_before_it():
     assert status("puc", "cpu", "puc") == parked(ParkedReason.LOOPS)
     assert status("cpu", "puc", "puc")[1] in (ParkedReason.NO_MOVEMENT, ParkedReason.LOOPS)
