@@ -65,7 +65,9 @@
 
 (defun neuron-council-report--seconds (milliseconds)
   "Return MILLISECONDS in words, an empty string for nil."
-  (if milliseconds (format "%.1f s" (/ milliseconds 1000.0)) ""))
+  (cond ((null milliseconds) "")
+        ((< milliseconds 1000) (format "%d ms" milliseconds))
+        (t (format "%.1f s" (/ milliseconds 1000.0)))))
 
 (defun neuron-council-report--join (&rest parts)
   "Join the PARTS that say something by commas."
@@ -96,13 +98,14 @@
                                                                 "contrarian")))
               ": " (plist-get vote :vote))
       "  " width)
+     (neuron-council-text-fold (or (neuron-council-report--failure failure) "") "      " width)
      (neuron-council-text-fold
       (neuron-council-report--join
-       (neuron-council-report--failure failure)
        (and (plist-get vote :confidence) (format "confidence %.2f" (plist-get vote :confidence)))
        (neuron-council-report--axes (plist-get vote :axes))
        (and (plist-get vote :strength) (format "strength %.1f" (plist-get vote :strength)))
-       (neuron-council-report--seconds (plist-get vote :latency_ms)))
+       (unless (equal (plist-get failure :kind) "not-asked")
+         (neuron-council-report--seconds (plist-get vote :latency_ms))))
       "      " width)
      (neuron-council-text-fold (or (plist-get vote :rationale) "") "      " width))))
 
@@ -175,15 +178,16 @@
                  (t "  none\n")))
      (cons "Warnings" (neuron-council-report--all fold (plist-get verdict :warnings) width))
      (cons "Time"
-           (funcall fold
-                    (concat (neuron-council-report--join
-                             (neuron-council-report--seconds (plist-get verdict :latency_ms))
-                             (and loops (format "%d loop%s" loops (if (= loops 1) "" "s")))
-                             (and (plist-get report :parked_reason)
-                                  (format "parked because of %s" (plist-get report :parked_reason)))
-                             (and (plist-get verdict :cached) "from the cache"))
-                            "; id " (plist-get verdict :id))
-                    width)))))
+           (concat
+            (funcall fold
+                     (neuron-council-report--join
+                      (neuron-council-report--seconds (plist-get verdict :latency_ms))
+                      (and loops (format "%d loop%s" loops (if (= loops 1) "" "s")))
+                      (and (plist-get report :parked_reason)
+                           (format "parked because of %s" (plist-get report :parked_reason)))
+                      (and (plist-get verdict :cached) "from the cache"))
+                     width)
+            (funcall fold (concat "id " (plist-get verdict :id)) width))))))
 
 ;;;###autoload
 (defun neuron-council-format-verdict (verdict &optional width)

@@ -48,7 +48,7 @@
                     "[ ] figures-grounded: claim: 330; context: 300"
                     "neuron-ft voted uncertain: failed (timeout)"
                     "ollama pull neuron-ft"
-                    "12.3 s" "2 loops" "no-movement" "from the cache" "550e8400-e29b-41d4-a716-446655440000"))
+                    "12.3 s" "700 ms" "2 loops" "no-movement" "from the cache" "550e8400-e29b-41d4-a716-446655440000"))
       (should (string-match-p (regexp-quote part) text)))
     (should-not (string-match-p "grounded nil\\|nil" text))
     (should (string-suffix-p "\n" text))))

@@ -157,7 +157,7 @@
       (should (> (length (delete-dups notes)) 1)))))
 
 (ert-deftest neuron-council-test-server-cancel-stops-the-models ()
-  (neuron-council-test-with-council '(:default (:delay 30))
+  (neuron-council-test-with-council '(:default (:delay 30) :models (:neuron:latest (:delay 0)))
     (let ((job (capture-memory-with-council-async "A claim about something." nil 'node)))
       (neuron-council-test-until (neuron-council-test-judging))
       (neuron-council-cancel job)
