@@ -29,10 +29,14 @@ class Keeper:
 
     async def write(self, work: Callable[[Ledger], T]) -> tuple[T, str | None]:
         """What WORK says, and a warning where a corrupt ledger had to be set aside for it. Raises LedgerError."""
+        warning = None
         try:
-            return await self.do(work), None
+            result = await self.do(work)
         except CorruptLedgerError as error:
-            return await self.do(work), str(error)
+            result, warning = await self.do(work), str(error)
+        # The answer need not wait for the disk: only a power failure in these milliseconds could lose it.
+        self._thread.submit(self._ledger.harden)
+        return result, warning
 
     async def close(self) -> None:
         """Close the file, after what was begun; once is enough."""

@@ -115,6 +115,10 @@ class Ledger:
         """Opens nothing yet."""
         self._database = Database(path)
 
+    def harden(self) -> None:
+        """Have the disk hold what was written."""
+        self._database.harden()
+
     def close(self) -> None:
         """Close the file."""
         self._database.close()

@@ -28,6 +28,8 @@ CONTROL_S = 1.0
 """Seconds that a question about the backend itself may take; health and `unavailable` must not wait for it."""
 LOAD_S = 600.0
 """Seconds after which a load counts as failed; Ollama itself gives up on a stalled one after 5 minutes."""
+BELIEVED_S = 60.0
+"""Seconds for which a model's digest is believed."""
 SHOW_S = 3.0
 """Seconds that a description of a model may take; without one it is loaded all the same."""
 GRACE_S = 0.05
@@ -66,6 +68,7 @@ class OllamaBackend:
         self._adapters: list[OllamaAdapter] = []
         self._loader = asyncio.Lock()
         self._expected = 0
+        self._listed_at = 0.0
         self._calm = asyncio.Event()
         self._calm.set()
         self._asking: dict[str, asyncio.Task[Ok[dict[str, Any]] | Err]] = {}
@@ -113,7 +116,9 @@ class OllamaBackend:
         )
 
     async def identify(self, adapter: OllamaAdapter) -> str | None:
-        """The digest of ADAPTER's model, as `/api/tags` has it."""
+        """The digest of ADAPTER's model: what `/api/ps` said within the last minute, else what `/api/tags` says."""
+        if adapter.digest and abs(time.time() - self._listed_at) < BELIEVED_S:
+            return adapter.digest
         return _digest(_row(await self._ask("/api/tags"), adapter.model))
 
     async def close(self) -> None:
@@ -159,6 +164,7 @@ class OllamaBackend:
     def _note(self, answer: Ok[dict[str, Any]] | Err) -> None:
         if isinstance(answer, Err):
             return
+        self._listed_at = time.time()
         for (name, _), model in self._models.items():
             row = _row(answer, name)
             digest = _digest(row)
