@@ -7,9 +7,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
+import stat
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -330,6 +334,7 @@ class TestLoading:
         adapters = [backend.adapter(spec(gguf)), backend.adapter(spec(other))]
         both = asyncio.gather(*(adapter.run(PROMPT) for adapter in adapters))
         await happens(loader.entered)
+        assert not await asyncio.to_thread(loader.entered.acquire, timeout=0.1)
         loader.gate.set()
         assert all(isinstance(result, Ok) for result in await both)
         assert len(loader.calls) == 2
@@ -353,6 +358,59 @@ class TestLoading:
         await adapter.run(PROMPT)
         failure = await adapter.resident(0)
         assert failure is None
+
+
+class TestListener:
+    """What the engine's HTTP listener is told; that it is out of reach is shown with the real one."""
+
+    @pytest.fixture
+    def told(self, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+        """What each engine is built with, and what is then to be seen of its socket's folder."""
+        built: list[dict[str, Any]] = []
+
+        def server(params: SimpleNamespace) -> object:
+            folder = Path(params.hostnames[0]).parent
+            built.append({**vars(params), "folder": folder, "mode": stat.S_IMODE(folder.stat().st_mode)})
+            return object()
+
+        def params() -> SimpleNamespace:
+            return SimpleNamespace(
+                model=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace()
+            )
+
+        module = SimpleNamespace(CommonParams=params, Server=server)
+        monkeypatch.setitem(sys.modules, "xllamacpp", module)
+        monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+        return built
+
+    def test_its_socket_is_in_a_private_folder_that_does_not_stay(self, gguf: Path, told: list[dict[str, Any]]) -> None:
+        embedded.load_engine(gguf, 4096, 2)
+        engine = told[0]
+        assert engine["hostnames"] == [f"{engine['folder']}/engine.sock"]
+        assert engine["mode"] == 0o700
+        assert not engine["folder"].exists()
+
+    def test_its_key_is_random_and_no_page_may_call_it(self, gguf: Path, told: list[dict[str, Any]]) -> None:
+        embedded.load_engine(gguf, 4096, 2)
+        embedded.load_engine(gguf, 4096, 2)
+        (one,), (two,) = (engine["api_keys"] for engine in told)
+        assert one != two
+        assert min(len(one), len(two)) >= 32
+        assert [engine["cors_origins"] for engine in told] == ["", ""]
+
+    def test_every_slot_has_the_whole_window(self, gguf: Path, told: list[dict[str, Any]]) -> None:
+        embedded.load_engine(gguf, 4096, 2)
+        assert (told[0]["n_ctx"], told[0]["n_parallel"]) == (8192, 2)
+
+    def test_its_threads_are_told_not_to_spin(
+        self, gguf: Path, told: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        embedded.load_engine(gguf, 4096, 1)
+        assert os.environ["GOMP_SPINCOUNT"] == embedded.SPINS
+        monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+        embedded.load_engine(gguf, 4096, 1)
+        assert os.environ["GOMP_SPINCOUNT"] == "7"
+        assert len(told) == 2
 
 
 class TestCancellation:
@@ -417,6 +475,7 @@ class TestCancellation:
         await closing
         assert engine.was_stopped
         assert isinstance(await call, Err)
+        assert (await adapter.state()).loaded is False
         failure = await adapter.resident(PATIENCE_S)
         assert failure is not None
         assert failure.kind is FailureKind.NOT_LOADED
