@@ -99,8 +99,9 @@ async def warm(convene: Convene, url: str | None = None, **configured: Any) -> C
 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy backend is asked again sooner."""
+    """A busy backend is asked again sooner, and the next model loaded sooner after one was found resident."""
     monkeypatch.setattr(http, "BUSY_PAUSES_S", (0.01, 0.01))
+    monkeypatch.setattr(ollama, "GRACE_S", 0.0)
 
 
 # Every fault of an answer
@@ -136,6 +137,7 @@ async def test_all_members_fail(stub: Stub, convene: Convene, fault: str) -> Non
     assert verdict.report.loop_count == 1
 
 
+@pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize("fault", ["http500", "unauthorized", "truncated", "overflow", "huge", "close", "hang"])
 async def test_a_fault_that_has_passed_leaves_nothing_behind(stub: Stub, convene: Convene, fault: str) -> None:
     stub.script(default={"fault": fault})
@@ -157,6 +159,7 @@ async def test_the_challenge_fails(stub: Stub, convene: Convene, fault: str) -> 
     assert row(verdict) == DOUBTED
 
 
+@pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize(("content", "kind"), CONTENTS.values(), ids=CONTENTS)
 async def test_a_model_says_what_is_no_ballot(stub: Stub, convene: Convene, content: str, kind: FailureKind) -> None:
     stub.script(models={NEURON_FT: {"content": content}})
@@ -172,6 +175,7 @@ async def test_a_member_is_re_asked_exactly_once(stub: Stub, convene: Convene) -
     assert [len(stub.votes(model)) for model in MODELS] == [2, 2, 1]
 
 
+@pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize("fault", ["http500", "unauthorized", "forbidden", "not_json", "overflow", "redirect"])
 async def test_nothing_else_is_asked_twice(stub: Stub, convene: Convene, fault: str) -> None:
     stub.script(models={NEURON_FT: {"fault": fault}})
@@ -179,6 +183,7 @@ async def test_nothing_else_is_asked_twice(stub: Stub, convene: Convene, fault: 
     assert len(stub.votes(NEURON_FT)) == 1
 
 
+@pytest.mark.usefixtures("_impatient")
 async def test_a_busy_backend_that_recovers_votes(stub: Stub, convene: Convene) -> None:
     stub.script(default={"fault": "busy", "fault_first": 2})
     assert row(await judge(await convene())) == AGREED
@@ -219,6 +224,7 @@ async def test_a_question_about_the_backend_is_never_answered(
     stub: Stub, convene: Convene, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ollama, "CONTROL_S", 0.1)
+    monkeypatch.setattr(ollama, "SHOW_S", 0.1)
     stub.script(dead_routes=[path])
     assert row(await judge(await convene(warm=False))) == AGREED
 
@@ -256,6 +262,7 @@ async def test_the_backend_restarts_between_two_claims(stub: Stub, convene: Conv
     assert row(await judge(council)) == AGREED
 
 
+@pytest.mark.usefixtures("_impatient")
 async def test_a_kept_connection_has_died(stub: Stub, convene: Convene) -> None:
     stub.script(requests_per_connection=1)
     council = await convene()
@@ -423,6 +430,7 @@ async def test_a_load_goes_on_after_the_claim_that_waited(stub: Stub, convene: C
     assert len(stub.loads()) == 3
 
 
+@pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize("fault", ["http500", "error_200", "not_json", "truncated", "huge"])
 async def test_a_load_that_fails_is_not_loaded(stub: Stub, convene: Convene, fault: str) -> None:
     stub.script(models={NEURON_FT: {"load_fault": fault}})
@@ -557,6 +565,7 @@ def test_a_board_with_a_model_in_the_cloud_is_refused(tmp_path: Path, model: str
         config.load(tmp_path, {}, {"member": seats(NEURON, model, DOLPHIN)})
 
 
+@pytest.mark.usefixtures("_impatient")
 async def test_thinking_is_turned_off_model_by_model(stub: Stub, convene: Convene) -> None:
     can_think = ["completion", "thinking"]
     stub.script(
@@ -570,11 +579,13 @@ async def test_thinking_is_turned_off_model_by_model(stub: Stub, convene: Conven
     assert said == {NEURON: "left out", NEURON_FT: False, DOLPHIN: "low"}
 
 
+@pytest.mark.usefixtures("_impatient")
 async def test_a_model_that_forgets_the_schema_without_thinking_still_votes(stub: Stub, convene: Convene) -> None:
     stub.script(models={NEURON: {"capabilities": ["thinking"], "by_call": [{"content": "Plausible."}, {}]}})
     assert row(await judge(await convene())) == AGREED
 
 
+@pytest.mark.usefixtures("_impatient")
 async def test_probabilities_come_from_the_ballots_token(stub: Stub, convene: Convene) -> None:
     stub.script(models={NEURON: {"ballot": "confabulation"}, NEURON_FT: {"envelope": {"logprobs": None}}})
     first, second, third = (await judge(await convene())).votes
@@ -588,6 +599,7 @@ async def test_probabilities_come_from_the_ballots_token(stub: Stub, convene: Co
 # Addresses
 
 
+@pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"])
 async def test_a_proxy_is_not_asked_for_this_machine(
     convene: Convene, variable: str, monkeypatch: pytest.MonkeyPatch

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from neuron_council.evidence.failure import Err, Failure, FailureKind, Ok
+from neuron_council.maker import http
 from neuron_council.maker.http import MAX_BODY, MAX_QUOTE, Line, error_text
 from support import Request, black_hole, closing, http_answer, raw_server, refusing_url, until
 
@@ -147,9 +148,11 @@ async def test_a_connection_that_is_never_made_is_unreachable_in_time(line: Open
         assert time.monotonic() - began < 1.4
 
 
-async def test_a_slow_answer_is_waited_for(line: Open) -> None:
+async def test_a_slow_answer_is_waited_for(line: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "CONNECT_S", 0.1)
+
     async def slowly(_: Request) -> bytes:
-        await asyncio.sleep(1.2)  # beyond the limit for a connection, which is no limit for an answer
+        await asyncio.sleep(0.2)  # beyond the limit for a connection, which is no limit for an answer
         return http_answer(200, {"late": True})
 
     async with raw_server(slowly) as server:
