@@ -194,6 +194,8 @@ def test_every_reason_parks(loops, fields, reason):
     found = outcome(held, report)
     assert (found.confidence, sorted(found.tags), found.status, found.tier) == PARKED
     assert found.summary.startswith("1/3 council members agree this is plausible.")
+    assert reason in found.summary
+    assert "majority-clear" in found.summary
 
 
 def test_the_votes_of_record_give_the_row():
