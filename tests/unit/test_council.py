@@ -60,8 +60,9 @@ def unproven(verdict: Verdict) -> set[str]:
 
 
 async def judge(council: Council, pack: ContextPack = PACK, **more: Any) -> Verdict:
+    """A verdict that no earlier one of the same claim stands in for."""
     async with asyncio.timeout(15):
-        return await council.verify(pack, **more)
+        return await council.verify(pack, **{"fresh": True, **more})
 
 
 # The outcome
