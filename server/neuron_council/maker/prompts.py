@@ -52,7 +52,7 @@ or asked is not what happened.
 - how sure the source is: "may", "some" and "about" must not have become "is", "all" and "exactly".
 
 Answer with one JSON object and nothing else:
-{{"ballot": "plausible" | "uncertain" | "confabulation", "confidence": 0..100, "rationale": "…", "scores": \
+{{"ballot": "plausible" | "uncertain" | "confabulation", "confidence": 0..100, "rationale": text, "scores": \
 {{"coherent": 1..5, "factual": 1..5, "grounded": 1..5 or null}}}}
 - ballot: decide first.
 - confidence: whole number, how sure you are of the ballot; 50 is a coin toss.
@@ -75,7 +75,7 @@ the context, copied exactly, that the claim contradicts. Words that merely leave
 it, refute nothing. If the context does not contradict the claim, concede: a false alarm loses a true memory.
 
 Answer with one JSON object and nothing else:
-{{"argument": "…", "quote": "…", "refuted": true | false}}
+{{"argument": text, "quote": text, "refuted": true | false}}
 - argument: the strongest case against the claim, in at most two short sentences.
 - quote: the shortest span of the context that refutes the claim, copied character by character; "" if there is none.
 - refuted: true only if the quoted words and the claim cannot both be true."""
