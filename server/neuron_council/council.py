@@ -99,8 +99,13 @@ class Council:
         ON_REEVALUATED hears of each verdict that supersedes an unavailable one; without it, nothing is announced.
         """
         self._on_reevaluated = on_reevaluated or self._on_reevaluated
-        self._background = [asyncio.create_task(backend.warm_up()) for backend in self._backends]
-        self._background += [asyncio.create_task(self._remind()), asyncio.create_task(self._reevaluator.run())]
+        self._background = [
+            asyncio.create_task(work) for work in (self.warm_up(), self._remind(), self._reevaluator.run())
+        ]
+
+    async def warm_up(self) -> None:
+        """Load the models of all members; returns when each is resident or has failed."""
+        await asyncio.gather(*(backend.warm_up() for backend in self._backends))
 
     async def close(self) -> None:
         """Stop what runs in the background, and close the connections and the ledger."""

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from fake_council import FakeCouncil, verdict
 from neuron_council import cli
+from neuron_council.cli import terminal, verify
 from neuron_council.evidence.pack import ContextPack
 
 
@@ -113,7 +114,7 @@ def test_interrupted(shell, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_verify", interrupt)
+    monkeypatch.setattr(verify, "_judge", interrupt)
     assert shell("verify", "Tea")[0] == 130
 
 
@@ -130,8 +131,8 @@ def test_interrupted(shell, monkeypatch):
 )
 def test_the_exit_code_follows_the_storage_policy(tags, code):
     given = verdict(ContextPack("x"))
-    assert cli.exit_code(evolve(given, outcome=evolve(given.outcome, tags=tags))) == code
+    assert verify.exit_code(evolve(given, outcome=evolve(given.outcome, tags=tags))) == code
 
 
 def test_what_a_model_says_cannot_steer_the_terminal():
-    assert cli.one_line("a\x1b[2Jb\r\nc\u202e  d\x00") == "a [2Jb c d"
+    assert terminal.one_line("a\x1b[2Jb\r\nc\u202e  d\x00") == "a [2Jb c d"

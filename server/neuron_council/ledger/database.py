@@ -17,8 +17,9 @@ log = logging.getLogger(__name__)
 
 BUSY_MS = 2_000
 """Milliseconds to wait for another process that writes; a write takes some of them."""
+BESIDE = ("-wal", "-shm")
+"""Ends of the names of the files that SQLite keeps beside the ledger's."""
 
-_BESIDE = ("-wal", "-shm")
 _CORRUPT = ("malformed", "not a database", "file is encrypted")
 
 
@@ -145,7 +146,7 @@ class Database:
         stamp = time.strftime("%Y%m%dT%H%M%S")
         names = (self.path.with_name(f"{self.path.name}.corrupt-{stamp}{f'-{n}' if n else ''}") for n in range(1000))
         aside = next(name for name in names if not name.exists())
-        for end in ("", *_BESIDE):
+        for end in ("", *BESIDE):
             with suppress(FileNotFoundError):
                 self.path.with_name(self.path.name + end).rename(aside.with_name(aside.name + end))
         return aside

@@ -1,0 +1,43 @@
+"""`forget`: a claim, and all that was said of it, removed from the ledger."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from neuron_council.cli import exits, session
+from neuron_council.cli.terminal import complain, one_line, tell
+from neuron_council.evidence.text import clean
+from neuron_council.rpc.stdio import say
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def register(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("forget", help="remove a claim and every verdict on it; this cannot be undone")
+    parser.add_argument("id", type=clean, help="the id of a verdict on the claim")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Forget it, once the user agrees. Raises UnknownVerdictError."""
+    with session.ledger() as ledger:
+        if not arguments.yes:
+            claim = ledger.show(arguments.id).verdict.pack.claim
+            if sys.stdin is None or not sys.stdin.isatty():
+                complain("forget cannot be undone, and there is no terminal to ask on; give --yes")
+                return exits.USAGE
+            if not _agreed(claim):
+                complain("nothing was forgotten")
+                return exits.NO
+        ledger.forget(arguments.id)
+    tell(f"forgotten: {arguments.id}")
+    return exits.DONE
+
+
+def _agreed(claim: str) -> bool:
+    say(f"{one_line(claim)}\nForget this claim and every verdict on it, for good? Type yes:")
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")

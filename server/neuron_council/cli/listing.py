@@ -1,0 +1,65 @@
+"""`list`: what the ledger holds, newest first."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from neuron_council.cli import exits, session
+from neuron_council.cli.terminal import as_json, columns, complain, moment, one_line, shortened, tell
+from neuron_council.evidence.text import clean
+from neuron_council.ledger.limits import MAX_PAGE, PAGE
+
+if TYPE_CHECKING:
+    from neuron_council.ledger.ledger import Entry
+
+STATUSES = ("emitted", "rejected", "parked", "unavailable")
+
+
+def register(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("list", help="list stored verdicts, newest first")
+    parser.add_argument("--tag", type=clean, help="those with this tag, such as council-flagged")
+    parser.add_argument("--status", choices=STATUSES, help="those with this status")
+    parser.add_argument("--text", type=clean, help="those whose claim holds this text")
+    parser.add_argument("--limit", type=_limit, default=PAGE, help=f"how many, 1 to {MAX_PAGE} (default: {PAGE})")
+    parser.add_argument("--cursor", type=clean, help="go on where a list ended, with the cursor that it named")
+    parser.add_argument("--json", action="store_true", help="print them as council/list answers them")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a page."""
+    from neuron_council.rpc import wire
+
+    with session.ledger() as ledger:
+        page = ledger.list(
+            tag=arguments.tag,
+            status=arguments.status,
+            text=arguments.text,
+            limit=arguments.limit,
+            cursor=arguments.cursor,
+        )
+    if arguments.json:
+        tell(as_json(wire.page(page), indent=2))
+        return exits.DONE
+    width = columns()
+    for entry in page.entries:
+        line = _line(entry)
+        tell(shortened(line, width) if width else line)
+    if not page.entries:
+        complain("no verdict fits")
+    if page.next_cursor:
+        complain(f"there are more; go on with --cursor {page.next_cursor}")
+    return exits.DONE
+
+
+def _line(entry: Entry) -> str:
+    tags = [*entry.tags, *([f"{entry.review.decision}ed"] if entry.review else [])]
+    return f"{entry.id}  {moment(entry.at)}  {entry.confidence:.2f}  {','.join(tags)}  {one_line(entry.claim)}"
+
+
+def _limit(text: str) -> int:
+    if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MAX_PAGE:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {MAX_PAGE}")
