@@ -1,0 +1,459 @@
+"""Judging again what nobody could judge: when it looks, whom it lets go first, and that each claim is settled once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Convene
+from neuron_council import reevaluator as reevaluators
+from neuron_council.council import Council
+from neuron_council.evidence.pack import ContextPack
+from neuron_council.evidence.verdict import Verdict
+from neuron_council.ledger.keeper import Keeper
+from neuron_council.ledger.ledger import FILE, Announcement, Due, Ledger
+from neuron_council.maker.adapter import BackendState
+from neuron_council.reevaluator import Reevaluator
+from support import NEURON, PACK, Stub, closing, refusing_url, settings, until
+from verdicts import ABOUT, judged, unavailable
+
+TEA = ContextPack("Tea is a drink.")
+
+
+class Away:
+    """A backend that answers or does not, and counts how often it was asked, and when."""
+
+    def __init__(self, *, reachable: bool | None = False) -> None:
+        self.reachable = reachable
+        self.asked: list[float] = []
+
+    async def warm_up(self) -> None: ...
+
+    async def state(self) -> BackendState:
+        self.asked.append(time.monotonic())
+        return BackendState("http://127.0.0.1:11434", self.reachable, None)
+
+    async def close(self) -> None: ...
+
+
+class Bench:
+    """A reevaluator over a real ledger; `judged` is what it was given to judge, by claim."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.ledger = Ledger(home / FILE)
+        self.backend = Away()
+        self.idle = asyncio.Event()
+        self.idle.set()
+        self.judged: list[str] = []
+        self.answer: Callable[[Due, str], Awaitable[bool]] = self.settle
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def settle(self, due: Due, owner: str) -> bool:
+        return self.ledger.add(judged(due.pack), about=ABOUT, owner=owner) is not None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Reevaluator]:
+        """One server's reevaluator, for the block."""
+
+        async def judge(due: Due, owner: str) -> bool:
+            self.judged.append(due.pack.claim)
+            return await self.answer(due, owner)
+
+        async with closing(Keeper(self.home)) as keeper:
+            reevaluator = Reevaluator(keeper, [self.backend], judge, self.idle)
+            task = asyncio.create_task(reevaluator.run())
+            self.tasks.append(task)
+            try:
+                yield reevaluator
+            finally:
+                task.cancel()
+                await asyncio.wait([task])
+
+    def queue(self, *claims: str) -> list[Verdict]:
+        verdicts = [unavailable(claim) for claim in claims]
+        for verdict in verdicts:
+            self.ledger.add(verdict, about=ABOUT)
+        return verdicts
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    bench.ledger.close()
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundredth of the pauses."""
+    for name in ("PAUSES_S", "RETRY_S"):
+        monkeypatch.setattr(reevaluators, name, tuple(pause / 100 for pause in getattr(reevaluators, name)))
+    monkeypatch.setattr(reevaluators, "QUIET_S", reevaluators.QUIET_S / 100)
+
+
+async def test_nobody_is_asked_while_nothing_is_queued(bench: Bench) -> None:
+    async with bench.running() as reevaluator:
+        for _ in range(20):
+            reevaluator.wake()
+            await asyncio.sleep(0.01)
+    assert (bench.backend.asked, bench.judged) == ([], [])
+
+
+async def test_what_is_queued_before_the_start_is_judged(bench: Bench) -> None:
+    bench.queue("First it was.", "Second it was.", "First it was.")
+    bench.backend.reachable = True
+    async with bench.running():
+        await until(lambda: not bench.ledger.pending())
+        asked = len(bench.backend.asked)
+        await asyncio.sleep(0.05)
+        assert len(bench.backend.asked) == asked  # it is quiet again
+    assert bench.judged == ["First it was.", "Second it was."]
+
+
+async def test_it_looks_soon_and_then_less_often_but_every_five_seconds(bench: Bench) -> None:
+    """The pauses as they are: half a second at first, more later, and never more than DESIGN's five seconds."""
+    pauses = reevaluators.PAUSES_S
+    assert pauses == tuple(sorted(pauses))
+    assert pauses[0] <= 1
+    assert pauses[-1] <= 5 - 1  # the question itself may take a second
+    bench.queue(TEA.claim)
+    async with bench.running():
+        await until(lambda: len(bench.backend.asked) == 3)
+    one, two, three = bench.backend.asked
+    assert two - one == pytest.approx(pauses[0], abs=0.25)
+    assert three - two == pytest.approx(pauses[1], abs=0.25)
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_the_back_off_begins_anew_after_a_quiet_time(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reevaluators, "QUIET_S", 0.001)
+    monkeypatch.setattr(reevaluators, "PAUSES_S", (0.02, 5.0))
+    async with bench.running() as reevaluator:
+        await asyncio.sleep(0.1)
+        bench.queue(TEA.claim)
+        reevaluator.wake()
+        await until(lambda: len(bench.backend.asked) >= 2, within_s=2)
+
+
+async def test_news_are_heeded_at_once(bench: Bench) -> None:
+    bench.backend.reachable = True
+    async with bench.running() as reevaluator:
+        await asyncio.sleep(0.05)
+        bench.queue(TEA.claim)
+        reevaluator.wake()
+        await until(lambda: not bench.ledger.pending(), within_s=2)
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_it_is_judged_when_the_backend_is_back(bench: Bench) -> None:
+    bench.queue(TEA.claim)
+    async with bench.running():
+        await until(lambda: len(bench.backend.asked) > 5)
+        assert bench.judged == []
+        bench.backend.reachable = True
+        await until(lambda: not bench.ledger.pending())
+    assert bench.judged == [TEA.claim]
+
+
+async def test_a_person_goes_first(bench: Bench) -> None:
+    bench.queue("First it was.", "Second it was.")
+    bench.backend.reachable = True
+    bench.idle.clear()
+    async with bench.running():
+        await asyncio.sleep(0.1)
+        assert bench.judged == []
+        assert bench.ledger.lease("another server", 0) is not None  # nor is it kept from others meanwhile
+        bench.ledger.hasten(None)
+
+        async def judge_one(due: Due, owner: str) -> bool:
+            bench.idle.clear()  # somebody comes during the first
+            return await bench.settle(due, owner)
+
+        bench.answer = judge_one
+        bench.idle.set()
+        await until(lambda: bench.ledger.pending() == 1)
+        await asyncio.sleep(0.05)
+        assert len(bench.judged) == 1
+        bench.idle.set()
+        await until(lambda: not bench.ledger.pending())
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_what_cannot_be_settled_is_tried_again_later_and_later(bench: Bench) -> None:
+    bench.queue(TEA.claim)
+    bench.backend.reachable = True
+    times: list[float] = []
+
+    async def fail(_: Due, __: str) -> bool:
+        times.append(time.monotonic())
+        return False
+
+    bench.answer = fail
+    async with bench.running():
+        await until(lambda: len(times) == 4)
+    gaps = [after - before for before, after in pairwise(times)]
+    first = reevaluators.RETRY_S[0]
+    for number, gap in enumerate(gaps):
+        assert gap >= first * 2**number
+    assert bench.ledger.pending() == 1
+
+
+async def test_a_backend_that_cannot_settle_it_is_not_asked_over_and_over(bench: Bench) -> None:
+    """It answers, and its model is missing: the next try is seconds away, and so is the next question."""
+    bench.queue(TEA.claim)
+    bench.backend.reachable = True
+
+    async def fail(_: Due, __: str) -> bool:
+        return False
+
+    bench.answer = fail
+    async with bench.running():
+        await until(lambda: bench.judged)
+        await asyncio.sleep(2.4)
+    assert len(bench.backend.asked) <= 4
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_one_that_cannot_be_settled_holds_up_nobody(bench: Bench) -> None:
+    bench.queue("First it was.", "Second it was.", "Third it was.")
+    bench.backend.reachable = True
+
+    async def answer(due: Due, owner: str) -> bool:
+        return "Second" not in due.pack.claim and await bench.settle(due, owner)
+
+    bench.answer = answer
+    async with bench.running():
+        await until(lambda: bench.ledger.pending() == 1)
+    assert bench.judged[:3] == ["First it was.", "Second it was.", "Third it was."]
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_an_unexpected_error_is_not_the_end_of_it(bench: Bench) -> None:
+    bench.queue("First it was.", "Second it was.")
+    bench.backend.reachable = True
+
+    async def answer(due: Due, owner: str) -> bool:
+        if "First" in due.pack.claim:
+            raise ZeroDivisionError
+        return await bench.settle(due, owner)
+
+    bench.answer = answer
+    async with bench.running():
+        await until(lambda: "Second it was." in bench.judged)
+        assert not bench.tasks[0].done()
+    assert bench.ledger.pending() == 1
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_a_ledger_that_cannot_be_read_is_tried_again(bench: Bench) -> None:
+    bench.queue(TEA.claim)
+    bench.ledger.close()
+    bench.backend.reachable = True
+    folder = bench.home / "council"
+    folder.rename(bench.home / "elsewhere")
+    folder.touch()  # a file where the folder should be
+    async with bench.running():
+        await asyncio.sleep(0.1)
+        folder.unlink()
+        (bench.home / "elsewhere").rename(folder)
+        await until(lambda: not bench.ledger.pending(), within_s=3)
+
+
+# Leases
+
+
+async def test_two_servers_never_judge_the_same_claim_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judging takes longer than a lease, which is renewed meanwhile."""
+    monkeypatch.setattr(reevaluators, "LEASE_S", 0.3)
+    bench.queue(*(f"Claim {number} is one." for number in range(4)))
+    bench.backend.reachable = True
+    busy: set[str] = set()
+
+    async def slowly(due: Due, owner: str) -> bool:
+        assert due.key not in busy
+        busy.add(due.key)
+        await asyncio.sleep(0.8)
+        busy.remove(due.key)
+        return await bench.settle(due, owner)
+
+    bench.answer = slowly
+    async with bench.running(), bench.running():
+        await until(lambda: len(busy) == 2)  # they share the work
+        await until(lambda: not bench.ledger.pending())
+        assert not any(task.done() for task in bench.tasks)
+    assert sorted(bench.judged) == [f"Claim {number} is one." for number in range(4)]
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_what_a_crash_left_behind_is_taken_over(bench: Bench) -> None:
+    bench.queue(TEA.claim)
+    bench.backend.reachable = True
+    assert bench.ledger.lease("crashed", 0.5) is not None
+    began = time.monotonic()
+    async with bench.running():
+        await until(lambda: not bench.ledger.pending())
+    assert time.monotonic() - began >= 0.4
+
+
+def test_a_crash_holds_a_claim_up_for_seconds_only() -> None:
+    assert reevaluators.LEASE_S <= 30
+
+
+# With the council
+
+
+@pytest.fixture
+async def servers(tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[tuple[Council, list[Announcement]]]]]:
+    """Starts councils on one home, each with what it told its client."""
+    async with AsyncExitStack() as stack:
+
+        async def start(url: str, **configured: Any) -> tuple[Council, list[Announcement]]:
+            told: list[Announcement] = []
+            council = await stack.enter_async_context(closing(Council(settings(url, tmp_path, **configured))))
+            await council.start(told.append)
+            return council, told
+
+        yield start
+
+
+Servers = Callable[..., Awaitable[tuple[Council, list[Announcement]]]]
+
+
+async def test_an_unavailable_claim_is_judged_when_its_backend_is_back(stub: Stub, servers: Servers) -> None:
+    stub.kill()
+    council, told = await servers(stub.url)
+    before = time.monotonic()
+    old = await council.verify(PACK)
+    assert time.monotonic() - before < 1.5
+    twin = await council.verify(PACK)
+    assert (old.outcome.status, twin.outcome.status, old.id == twin.id) == ("unavailable", "unavailable", False)
+    assert (await council.health()).pending == 1
+    stub.start()
+    await until(lambda: len(told) == 2, within_s=10)
+    (new,) = {each.verdict.id: each.verdict for each in told}.values()
+    assert {each.old for each in told} == {old.id, twin.id}
+    assert new.outcome.tags == ("verified",)
+    assert (await council.health()).pending == 0
+    assert (await council.show(new.id)).verdict == new
+    assert (await council.show(new.id)).supersedes == old.id
+    assert (await council.show(old.id)).verdict == old
+    assert len(stub.votes(NEURON)) == 1
+    answer = await council.verify(PACK)
+    assert (answer.id, answer.cached) == (new.id, True)
+    assert (await council.replay()).differing == ()
+
+
+async def test_nothing_queued_nothing_asked(stub: Stub, servers: Servers) -> None:
+    council, _ = await servers(stub.url)
+    await until(lambda: len(stub.loads()) == 3)
+    assert (await council.verify(PACK)).outcome.status == "emitted"
+    assert stub.calls("/api/version") == []
+
+
+async def test_it_is_told_again_at_every_start_until_it_is_acknowledged(stub: Stub, servers: Servers) -> None:
+    away, _ = await servers(refusing_url())
+    old = await away.verify(PACK)
+    await away.close()
+    first, told = await servers(stub.url)
+    await until(lambda: told, within_s=10)
+    new = told[0].verdict
+    await first.close()
+    for _ in range(2):
+        again, told = await servers(refusing_url())
+        await until(lambda told=told: told)
+        assert told == [Announcement(old.id, new)]
+        await again.close()
+    last, told = await servers(refusing_url())
+    assert await last.acknowledge([new.id]) == 1
+    await last.close()
+    last, told = await servers(refusing_url())
+    assert (await last.health()).pending == 0
+    assert told == []
+
+
+async def test_a_person_s_verify_settles_what_is_queued(stub: Stub, servers: Servers) -> None:
+    away, _ = await servers(refusing_url())
+    old = await away.verify(PACK)
+    await away.close()
+    council = Council(settings(stub.url, (away._settings.home)))
+    async with closing(council):  # not started: nobody works the queue
+        new = await council.verify(PACK)
+        assert (await council.show(new.id)).supersedes == old.id
+        assert (await council.health()).pending == 0
+    assert len(stub.votes(NEURON)) == 1
+
+
+async def test_a_person_s_claim_overtakes_the_queue_at_the_models(stub: Stub, servers: Servers) -> None:
+    away, _ = await servers(refusing_url())
+    for number in range(4):
+        await away.verify(ContextPack(f"Queued claim {number}."))
+    await away.close()
+    stub.script(default={"delay": 0.3})
+    council, told = await servers(stub.url)
+    await until(lambda: len(stub.votes(NEURON)) == 1, within_s=10)
+    await council.verify(ContextPack("A person asks."))
+    assert len(stub.votes(NEURON)) == 2  # the queued one that had begun, and the person's
+    assert "A person asks." in stub.votes(NEURON)[1].user
+    await until(lambda: len(told) == 4, within_s=10)
+
+
+async def test_a_missing_model_keeps_the_claim_in_the_queue(stub: Stub, servers: Servers) -> None:
+    stub.script(installed=[], resident={})
+    council, told = await servers(stub.url)
+    old = await council.verify(PACK)
+    assert old.outcome.status == "unavailable"
+    await until(lambda: stub.calls("/api/version"))
+    assert (await council.health()).pending == 1
+    assert len((await council.list()).entries) == 1  # a try that failed is no verdict
+    stub.script(resident={})
+    assert await council.reevaluate([old.id]) == 1
+    await until(lambda: told, within_s=10)
+    assert told[0].old == old.id
+    assert await council.reevaluate() == 0
+
+
+async def test_two_servers_settle_each_claim_once(stub: Stub, servers: Servers) -> None:
+    away, _ = await servers(refusing_url())
+    olds = [await away.verify(ContextPack(f"Queued claim {number}.")) for number in range(6)]
+    await away.close()
+    stub.script(default={"delay": 0.1})
+    (one, told_one), (two, told_two) = [await servers(stub.url) for _ in range(2)]
+    await until(lambda: len(told_one) + len(told_two) == 6, within_s=15)
+    told = told_one + told_two
+    assert {each.old for each in told} == {old.id for old in olds}
+    assert len({each.verdict.id for each in told}) == 6
+    assert len(stub.votes(NEURON)) == 6
+    assert (await one.health()).pending == (await two.health()).pending == 0
+
+
+async def test_forgetting_ends_the_waiting(stub: Stub, servers: Servers, convene: Convene) -> None:
+    away, _ = await servers(refusing_url())
+    old = await away.verify(PACK)
+    await away.forget(old.id)
+    assert (await away.health()).pending == 0
+    await away.close()
+    council = await convene(stub.url)
+    assert (await council.health()).pending == 0
+    assert stub.votes() == []
+
+
+async def test_a_claim_forgotten_while_it_is_judged_again_is_not_kept(stub: Stub, servers: Servers) -> None:
+    away, _ = await servers(refusing_url())
+    old = await away.verify(PACK)
+    await away.close()
+    stub.script(default={"delay": 0.3})
+    council, told = await servers(stub.url)
+    await until(lambda: stub.votes(NEURON), within_s=10)
+    await council.forget(old.id)
+    await until(lambda: stub.challenges() and stub.challenges()[0].end)
+    await until(lambda: not council._people)
+    await asyncio.sleep(0.2)
+    assert (told, (await council.list()).entries) == ([], ())
