@@ -78,8 +78,8 @@ Return what the store function returned, nil where the policy rejects."
   (let* ((tags (plist-get verdict :tags))
          (function (neuron-council-capture--function tags)))
     (when (member "council-unavailable" tags)
-      (message "%s  The memory is stored with the tag council-unavailable."
-               (neuron-council-text-plain (plist-get verdict :summary))))
+      (message "%s; the memory is stored with the tag council-unavailable"
+               (replace-regexp-in-string "\\.\\'" "" (neuron-council-text-plain (plist-get verdict :summary)))))
     (when function
       (apply function (append store-args
                               (list :council-confidence (plist-get verdict :confidence)
