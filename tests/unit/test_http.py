@@ -159,16 +159,45 @@ async def test_a_slow_answer_is_waited_for(line: Open, monkeypatch: pytest.Monke
         assert await line(server.url).get("/") == Ok({"late": True})
 
 
-async def test_every_call_has_a_connection_of_its_own(line: Open) -> None:
-    """A kept one may be stale, after a restart of the server or a sleep of the machine."""
+async def test_a_connection_is_kept(line: Open) -> None:
     async with raw_server(http_answer(200, {})) as server:
         one = line(server.url)
         for _ in range(3):
             assert isinstance(await one.get("/"), Ok)
+        assert {request.connection for request in server.requests} == {0}
+
+
+async def test_a_kept_connection_that_has_died_is_tried_again_on_a_fresh_one(line: Open) -> None:
+    def once_a_connection(request: Request) -> bytes:
+        is_second = sum(other.connection == request.connection for other in server.requests) > 1
+        return b"" if is_second else http_answer(200, {"n": len(server.requests)})
+
+    async with raw_server(once_a_connection) as server:
+        one = line(server.url)
+        assert isinstance(await one.post("/api/chat", {}), Ok)
+        assert isinstance(await one.post("/api/chat", {}), Ok)
+        assert [request.connection for request in server.requests] == [0, 0, 1]
+
+
+async def test_all_kept_connections_may_have_died(line: Open) -> None:
+    """After a restart or a sleep every idle connection is stale, not the first alone."""
+    together = asyncio.Barrier(3)
+
+    async def first_three_together(request: Request) -> bytes:
+        if sum(other.connection == request.connection for other in server.requests) > 1:
+            return b""
+        if len(server.requests) <= 3:
+            await together.wait()
+        return http_answer(200, {})
+
+    async with raw_server(first_three_together) as server:
+        one = line(server.url)
+        assert all(isinstance(got, Ok) for got in await asyncio.gather(*(one.get("/") for _ in range(3))))
         assert {request.connection for request in server.requests} == {0, 1, 2}
+        assert isinstance(await one.get("/"), Ok)
 
 
-async def test_a_connection_that_was_closed_is_not_tried_again(line: Open) -> None:
+async def test_a_fresh_connection_is_not_tried_again(line: Open) -> None:
     async with raw_server(b"") as server:
         assert failure(await line(server.url).get("/")).kind is FailureKind.UNREACHABLE
         assert len(server.requests) == 1

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 OnVote = Callable[[Vote], None]
 
+JUST_NOW_MS = 1000
+"""Milliseconds for which a vote is proof that its model is resident."""
 PROMPTLY_S = 0.05
 """Seconds within which a turn has come at once."""
 REMINDER = "\n\nYour last answer was not exactly one JSON object as described. Answer with that object alone."
@@ -90,7 +92,7 @@ class DebateEngine:
         was_cut = any(cut for _, cut in answers)
         challenge = None
         if challenge_is_due(votes, pack):
-            challenge, cut = await self._challenge(pack, votes)
+            challenge, cut = await self._challenge(pack, votes, votes[-1])
             was_cut = was_cut or cut
         was_lost = not any(vote.was_askable for vote in votes)
         return Held(Loop(votes, challenge), was_cut, was_lost)
@@ -102,16 +104,21 @@ class DebateEngine:
         self._on_vote(vote)
         return vote, answer.was_cut
 
-    async def _challenge(self, pack: ContextPack, votes: tuple[Vote, ...]) -> tuple[Challenge, bool]:
+    async def _challenge(self, pack: ContextPack, votes: tuple[Vote, ...], last: Vote) -> tuple[Challenge, bool]:
+        """The contrarian's challenge; LAST is its own vote, which may just have shown that its model is resident."""
         seat = self._board.contrarian
-        answer = await self._ask(seat, prompts.challenge(pack, votes, seat.persona), parse_rebuttal)
+        is_there = last.is_valid and self._ms(self._clock()) - last.ended_ms < JUST_NOW_MS
+        prompt = prompts.challenge(pack, votes, seat.persona)
+        answer = await self._ask(seat, prompt, parse_rebuttal, is_resident=is_there)
         made = Challenge(seat.member, failure=answer.failure, began_ms=answer.began_ms, ended_ms=answer.ended_ms)
         if isinstance(answer.result, Ok):
             rebuttal, _ = answer.result.value
             made = evolve(made, argument=rebuttal.argument, quote=rebuttal.quote, refuted=rebuttal.refuted)
         return made, answer.was_cut
 
-    async def _ask(self, seat: BoundMember, prompt: Prompt, parse: Callable[[str], T]) -> _Answer[T]:
+    async def _ask(
+        self, seat: BoundMember, prompt: Prompt, parse: Callable[[str], T], *, is_resident: bool = False
+    ) -> _Answer[T]:
         """Have the model resident, wait for a turn, then ask; the member's own clock runs only while it is asked."""
         stage: Literal["loading", "waiting", "asking"] = "loading"
         began = self._clock()
@@ -119,7 +126,7 @@ class DebateEngine:
         result: Ok[tuple[T, Reply]] | Err
         try:
             async with asyncio.timeout_at(self._until):
-                absence = await self._resident(seat)
+                absence = None if is_resident else await self._resident(seat)
                 stage, since = "waiting", self._clock()
                 if not absence:
                     async with seat.turns.turn(is_urgent=self._is_urgent):

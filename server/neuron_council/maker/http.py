@@ -30,14 +30,17 @@ _HTTP_NOT_FOUND = 404
 
 
 class _Connection:
-    """What httpx's trace tells of a request's connection: whether anything came over it."""
+    """What httpx's trace tells of a request's connection: whether it is a fresh one, and has sent a byte."""
 
     def __init__(self) -> None:
+        self.is_fresh = False
         self.was_heard = False
 
     async def trace(self, event: str, info: Mapping[str, Any]) -> None:
         """Hear one event of the trace."""
-        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+        if event == "connection.connect_tcp.started":
+            self.is_fresh = True
+        elif event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._listen(info["return_value"])
 
     def _listen(self, stream: Any) -> None:
@@ -65,12 +68,12 @@ class Line:
         """URL is the base that paths are added to, CURES what to do about a kind of failure, API_KEY a bearer token."""
         self.url = url
         self._cures = cures
+        self._connections = connections
         is_plain = url.startswith("http://")
         self._client = httpx.AsyncClient(
             headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {api_key}"} if api_key else {})},
             timeout=httpx.Timeout(None, connect=CONNECT_S),
-            # A kept connection may have been closed meanwhile, and a new one to this machine costs next to nothing.
-            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=0),
+            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
             trust_env=not is_loopback(url),
             # Building a TLS context takes 40 ms, and a plain line has no use for one.
             verify=not is_plain,
@@ -98,6 +101,14 @@ class Line:
         await self._client.aclose()
 
     async def _send(self, method: str, path: str, content: bytes | None) -> Ok[dict[str, Any]] | Err:
+        # Each kept connection may have been closed meanwhile: after a restart of the server all of them were.
+        for _ in range(self._connections + 1):
+            if (answer := await self._once(method, path, content)) is not None:
+                return answer
+        return self._err(FailureKind.UNREACHABLE, _CLOSED)
+
+    async def _once(self, method: str, path: str, content: bytes | None) -> Ok[dict[str, Any]] | Err | None:
+        """One try; None where a kept connection turned out to be closed, which says nothing of the server."""
         connection = _Connection()
         request = self._client.build_request(
             method,
@@ -111,6 +122,8 @@ class Line:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return self._err(FailureKind.UNREACHABLE, f"cannot be reached ({_reason(error)})")
         except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+            if not connection.is_fresh:
+                return None
             if connection.was_heard:
                 return self._err(FailureKind.MALFORMED, "did not answer in HTTP")
             return self._err(FailureKind.UNREACHABLE, _CLOSED)
