@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from neuron_council.rpc import log
+from shell import Shell
 from support import Stub, closing, settings
 
 if TYPE_CHECKING:
@@ -54,3 +57,14 @@ async def convene(stub: Stub, tmp_path: Path) -> AsyncIterator[Convene]:
             return council
 
         yield make
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+    """The program with an empty home, without the user's own variables."""
+    for name in [name for name in os.environ if name.startswith("NEURON_COUNCIL_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    monkeypatch.setenv("NEURON_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(log, "begin", lambda _: None)  # it configures the whole process
+    return Shell(tmp_path / "home", monkeypatch, capsys)

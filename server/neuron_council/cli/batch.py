@@ -69,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.output is None:
             complain("interrupted; with --output OUT.jsonl, a batch can be resumed")
         else:
-            again = shlex.join([arguments.file, "--output", str(arguments.output)])
+            short = ["--summary"] if arguments.summary else []
+            again = shlex.join([arguments.file, "--output", str(arguments.output), *short])
             complain(f"interrupted; {arguments.output} is whole. Go on with: neuron-council batch {again}")
         raise
     finally:

@@ -27,6 +27,7 @@ from neuron_council.cli import (
     terminal,
     verify,
 )
+from neuron_council.cli.results import ResultsError
 from neuron_council.errors import ConfigError, CouncilError, LedgerError
 
 COMMANDS = (serve, verify, batch, listing, show, review, forget, reevaluate, replay, doctor, init)
@@ -60,7 +61,7 @@ def run(argv: Sequence[str]) -> int:
         return exits.UNREAD
     except ConfigError as error:
         return _failed(error, exits.USAGE)
-    except LedgerError as error:
+    except (LedgerError, ResultsError) as error:
         return _failed(error, exits.FILE)
     except CouncilError as error:
         return _failed(error, exits.NO)

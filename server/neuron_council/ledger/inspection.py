@@ -32,8 +32,10 @@ class Inspection:
 
 def inspect(path: Path, *, limit_s: float = CHECK_S) -> Inspection:
     """Look at the ledger at PATH, which exists; its pages are checked for LIMIT_S seconds at most."""
+    # Nobody has it open where there is no write-ahead log, and then SQLite need not make one to read it.
+    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
             return _inspect(connection, limit_s)
     except sqlite3.Error as error:
         return Inspection(fault=f"it cannot be read: {error}")

@@ -1,0 +1,148 @@
+"""The commands that read the ledger, or write a person's decision into it; none of them convenes a council."""
+
+import json
+import sqlite3
+import sys
+
+import pytest
+
+from neuron_council.ledger.ledger import Ledger
+from shell import Terminal
+from verdicts import judged, unavailable
+
+NOWHERE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture(autouse=True)
+def no_council(monkeypatch):
+    """A command that imported the council would convene it."""
+    monkeypatch.setitem(sys.modules, "neuron_council.council", None)
+
+
+def test_a_list_is_newest_first_and_on_one_line_each(shell):
+    shell.keep(good := judged("Tea is\na drink.\x1b[2J"), bad := judged("Tea is a metal.", votes="ccc"))
+    said = shell("list")
+    assert (said.code, said.err) == (0, "")
+    first, second = said.out.splitlines()
+    assert first.startswith(bad.id)
+    assert first.endswith("0.30  unverified,council-flagged  Tea is a metal.")
+    assert second.startswith(good.id)
+    assert second.endswith("0.85  verified  Tea is a drink. [2J")
+
+
+def test_a_list_is_filtered_and_paged(shell):
+    shell.keep(*(judged(f"Tea number {number}.") for number in range(3)), judged("Ale.", votes="ccc"))
+    assert len(shell("list", "--tag", "verified").out.splitlines()) == 3
+    assert len(shell("list", "--text", "ale").out.splitlines()) == 1
+    assert shell("list", "--status", "unavailable").out == ""
+    page = json.loads(shell("list", "--json", "--limit", "3").out)
+    assert [each["claim"] for each in page["verdicts"]] == ["Ale.", "Tea number 2.", "Tea number 1."]
+    said = shell("list", "--limit", "3")
+    assert f"--cursor {page['next_cursor']}" in said.err
+    assert shell("list", "--cursor", page["next_cursor"]).out.endswith("Tea number 0.\n")
+
+
+@pytest.mark.parametrize("arguments", [["--limit", "0"], ["--limit", "1001"], ["--limit", "x"], ["--status", "odd"]])
+def test_a_list_of_nonsense(shell, arguments):
+    said = shell("list", *arguments)
+    assert (said.code, said.out) == (2, "")
+    assert arguments[0] in said.err
+
+
+def test_a_verdict_is_shown(shell):
+    shell.keep(split := judged("Tea is a drink.", "Notes say: tea is a drink.", votes="ppc"))
+    assert shell("review", split.id, "accept", "--note", "Of course.").code == 0
+    said = shell("show", split.id)
+    assert said.code == 0
+    for text in (split.id, "claim: Tea is a drink.", "context: Notes say", "accepted by a person", "Of course."):
+        assert text in said.out
+    assert "2/3 council members" in said.out
+    shown = json.loads(shell("show", "--json", split.id).out)
+    assert (shown["id"], shown["review"]["note"]) == (split.id, "Of course.")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["show", NOWHERE], ["replay", NOWHERE], ["review", NOWHERE, "accept"], ["forget", "--yes", NOWHERE],
+     ["reevaluate", NOWHERE]],
+)  # fmt: skip
+def test_no_such_verdict(shell, command):
+    said = shell(*command)
+    assert (said.code, said.out) == (1, "")
+    assert said.err == f"neuron-council: No verdict has the id {NOWHERE}, or it was forgotten.\n"
+
+
+def test_a_replay_finds_what_would_differ(shell):
+    shell.keep(same := judged("Tea is a drink."), other := judged("Ale is a drink."))
+    said = shell("replay")
+    assert (said.code, said.out) == (0, "checked 2, identical 2, differing 0\n")
+    with sqlite3.connect(shell.path) as db:
+        db.execute("UPDATE verdict SET confidence = 0.3 WHERE id = ?", (other.id,))
+    db.close()
+    said = shell("replay")
+    assert said.code == 1
+    assert said.out == f"{other.id}: confidence was 0.3, is 0.85.\nchecked 2, identical 1, differing 1\n"
+    assert shell("replay", same.id).code == 0
+    assert json.loads(shell("replay", "--json", other.id).out)["differing"] == [other.id]
+
+
+def test_a_review(shell):
+    shell.keep(sure := judged("Tea is a drink."), split := judged("Ale is a drink.", votes="ppc"))
+    said = shell("review", split.id, "reject")
+    assert said.code == 0
+    assert said.out.startswith("Ale is a drink.\nrejected by a person, ")
+    assert "council-split,rejected" in shell("list", "--text", "Ale").out
+    assert json.loads(shell("review", "--json", split.id, "accept").out)["review"]["decision"] == "accept"
+    assert shell("review", sure.id, "accept").code == 1
+    assert shell("review", split.id, "perhaps").code == 2
+    assert shell("review", split.id, "accept", "--note", "x" * 8001).code == 2
+    assert shell("show", split.id).out.count("accepted by a person") == 1
+
+
+def test_forgetting_asks_on_a_terminal(shell):
+    shell.keep(kept := judged("Tea is a secret."))
+    shell.stderr = Terminal()
+    assert shell("forget", kept.id, stdin=Terminal("no\n")).code == 1
+    assert "Tea is a secret." in shell.stderr.getvalue()
+    assert shell("show", kept.id).code == 0
+    assert shell("forget", kept.id, stdin=Terminal("yes\n")).code == 0
+    assert shell("show", kept.id).code == 1
+
+
+def test_forgetting_without_a_terminal_wants_yes(shell):
+    shell.keep(kept := judged("Tea is a secret."))
+    said = shell("forget", kept.id, stdin=b"yes\n")
+    assert said.code == 2
+    assert "--yes" in said.err
+    assert shell("show", kept.id).code == 0
+    assert shell("forget", "--yes", kept.id).out == f"forgotten: {kept.id}\n"
+    assert shell("show", kept.id).code == 1
+    assert not [file for file in shell.home.rglob("*") if file.is_file() and b"secret" in file.read_bytes()]
+
+
+def test_what_nobody_could_judge_is_due_at_once(shell):
+    shell.keep(waiting := unavailable("Tea is a drink."), unavailable("Ale is a drink."))
+    ledger = Ledger(shell.path)
+    for _ in range(2):
+        ledger.release(ledger.lease("me", 60), "me", again_in_s=3600)
+    assert ledger.lease("me", 60) is None
+    assert shell("reevaluate", waiting.id).out.startswith("queued: 1.")
+    assert ledger.lease("me", 60).ids == (waiting.id,)
+    assert shell("reevaluate").out.startswith("queued: 2.")
+    ledger.close()
+
+
+def test_a_corrupt_ledger_is_one_line(shell):
+    shell.path.parent.mkdir(parents=True)
+    shell.path.write_bytes(b"no database at all" * 100)
+    said = shell("list")
+    assert (said.code, said.out) == (5, "")
+    assert said.err.count("\n") == 1
+    assert "set aside" in said.err
+
+
+def test_a_home_that_is_no_folder(shell):
+    shell.home.write_text("a file")
+    said = shell("list")
+    assert (said.code, said.out) == (5, "")
+    assert str(shell.home) in said.err
