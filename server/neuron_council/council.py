@@ -17,7 +17,7 @@ from neuron_council.checker import coherence, faithfulness, panel, verifier
 from neuron_council.checker.outcome import outcome
 from neuron_council.checker.verifier import admits, verify
 from neuron_council.config import Settings
-from neuron_council.errors import LedgerError, TakenIdError
+from neuron_council.errors import LedgerError
 from neuron_council.evidence.consensus import MIN_VALID_AGENTS
 from neuron_council.evidence.debate import DebateResult
 from neuron_council.evidence.failure import FailureKind
@@ -73,7 +73,7 @@ class Health:
     version: str
     backends: tuple[BackendState, ...]
     members: tuple[MemberHealth, ...]
-    pending: int
+    pending: int | None
     in_flight: int
 
 
@@ -161,9 +161,9 @@ class Council:
             for seat, model in zip(self._board.seats, models, strict=True)
         ]
         try:
-            pending = await self._keeper.do(Ledger.pending)
+            pending: int | None = await self._keeper.do(Ledger.pending)
         except LedgerError:
-            pending = 0
+            pending = None
         return Health("ok", __version__, tuple(backends), tuple(members), pending, in_flight=len(self._flights))
 
     async def list(self, **filters: Any) -> Page:
@@ -176,7 +176,16 @@ class Council:
 
     async def replay(self, verdict_id: str | None = None) -> Replay:
         """Decide stored verdicts again, all or one. No model is asked. Raises UnknownVerdictError."""
-        return await self._keeper.do(lambda ledger: replay(ledger.recorded(verdict_id)))
+        if verdict_id is not None:
+            record = await self._keeper.do(lambda ledger: ledger.record(verdict_id))
+            return await asyncio.to_thread(replay, [record])
+        total, place = Replay(), 0
+        while True:
+            # Page by page, so that nobody waits for the ledger meanwhile.
+            records, place = await self._keeper.do(lambda ledger, after=place: ledger.recorded(after))  # type: ignore[misc]
+            if not records:
+                return total
+            total += await asyncio.to_thread(replay, records)
 
     async def review(self, verdict_id: str, decision: Decided, note: str | None) -> Shown:
         """Record a person's decision; see Ledger.review."""
@@ -201,12 +210,9 @@ class Council:
         if verdict_id is None:
             return None
         try:
-            known = await self._keeper.do(lambda ledger: ledger.find(verdict_id))
+            return await self._keeper.do(lambda ledger: ledger.answer(verdict_id, pack))
         except LedgerError:
             return None
-        if known is not None and known.pack != pack:
-            raise TakenIdError("It belongs to the verdict on another claim. Send an id of its own with each claim.")
-        return known
 
     async def _cached(self, key: str) -> Verdict | None:
         """What an equal claim got lately."""
@@ -262,7 +268,7 @@ class Council:
         """Join the debate on an equal claim, or begin one."""
         flight_key = codec.digest([key or codec.pack_key(pack), deadline_s, is_urgent])
         flight = None if is_fresh else self._flights.get(flight_key)
-        if flight is None or flight.task.done():
+        if flight is None or flight.is_over:
             begin = self._convene
 
             def convene(hear: OnVote) -> Any:
@@ -315,19 +321,19 @@ class Council:
     ) -> Verdict | None:
         """Store VERDICT, and tell whom it supersedes. Without a ledger it is answered all the same, with a warning."""
         try:
-            kept, warning = await self._keeper.write(
+            kept = await self._keeper.write(
                 lambda ledger: ledger.add(verdict, about=about, cache_key=cache_key, owner=owner)
             )
         except LedgerError as error:
             log.error("%s is not in the ledger", verdict.id)  # noqa: TRY400 - the warning says why
-            return evolve(verdict, warnings=(*verdict.warnings, str(error)))
+            return _warned(verdict, (*self._keeper.warnings(), str(error)))
         if kept is None:
             return None
-        for announcement in kept:
+        for announcement in kept.announcements:
             self._on_reevaluated(announcement)
         if verdict.outcome.status is Status.UNAVAILABLE:
             self._reevaluator.wake()
-        return evolve(verdict, warnings=(*verdict.warnings, warning)) if warning else verdict
+        return _warned(kept.verdict, self._keeper.warnings())
 
     async def _judge_again(self, due: Due, owner: str) -> bool:
         """Convene for a queued claim; whether that settled it."""
@@ -387,6 +393,10 @@ def _shared_weights(board: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
                 "Name another model in council.toml."
             )
     return tuple(warnings)
+
+
+def _warned(verdict: Verdict, warnings: Sequence[str]) -> Verdict:
+    return evolve(verdict, warnings=(*verdict.warnings, *warnings)) if warnings else verdict
 
 
 def _may_answer_again(debate: DebateResult, report: VerificationReport) -> bool:

@@ -18,7 +18,13 @@ class Flight:
         self._votes: list[Vote] = []
         self._listeners: list[OnVote] = []
         self._passengers = 0
+        self._is_stopping = False
         self.task = asyncio.create_task(convene(self._hear))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody can join any more: the debate has ended, or is being stopped."""
+        return self._is_stopping or self.task.done()
 
     async def board(self, on_vote: OnVote | None) -> Verdict:
         """The verdict, once it is in; ON_VOTE hears the votes so far and those to come.
@@ -36,6 +42,7 @@ class Flight:
             self._listeners.remove(listener)
             self._passengers -= 1
             if not self._passengers:
+                self._is_stopping = True
                 self.task.cancel()
 
     def _hear(self, vote: Vote) -> None:

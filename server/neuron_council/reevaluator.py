@@ -7,6 +7,7 @@ import logging
 import os
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 
 from neuron_council.errors import LedgerError
 from neuron_council.ledger.keeper import Keeper
@@ -17,8 +18,8 @@ log = logging.getLogger(__name__)
 
 PAUSES_S = (0.5, 1.0, 2.0, 4.0)
 """Seconds between two looks at backends that are away, the last for all later ones; DESIGN allows 5."""
-QUIET_S = 60.0
-"""Seconds between two looks for what another server of this home left in the queue."""
+QUIET_S = 5.0
+"""Seconds between two looks for what another server of this home left in the queue; no backend is asked for that."""
 LEASE_S = 15.0
 """Seconds for which a claim belongs to whoever judges it; renewed meanwhile, so that a crash frees it soon."""
 RETRY_S = (5.0, 300.0)
@@ -49,23 +50,28 @@ class Reevaluator:
         while True:
             try:
                 pending = await self._keeper.do(lambda ledger: ledger.pending())
-                if pending and await self._is_anybody_home():
+                if not pending:
                     looks = 0
-                    if await self._work():
-                        continue
-            except LedgerError as error:
-                log.warning("the queue cannot be read: %s", type(error).__name__)
+                elif await self._is_anybody_home() and await self._work():
+                    looks = 0
+                    continue
+            except LedgerError:
+                log.warning("the queue cannot be read or written")
                 pending = 0
-            await self._rest(PAUSES_S[min(looks, len(PAUSES_S) - 1)] if pending else QUIET_S)
-            looks += 1
+            except Exception as error:  # noqa: BLE001 - one claim that cannot be judged must not end the work on the rest
+                log.error("re-evaluation failed: %s", type(error).__name__)  # noqa: TRY400 - a traceback may quote the claim
+            if await self._rest(PAUSES_S[min(looks, len(PAUSES_S) - 1)] if pending else QUIET_S):
+                looks = 0
+            else:
+                looks += 1
 
-    async def _rest(self, seconds: float) -> None:
+    async def _rest(self, seconds: float) -> bool:
+        """Rest, and tell whether news came meanwhile."""
         self._news.clear()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._news.wait()
-        except TimeoutError:
-            pass
+                return await self._news.wait()
+        return False
 
     async def _is_anybody_home(self) -> bool:
         states = await asyncio.gather(*(backend.state() for backend in self._backends))

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from neuron_council.checker.outcome import outcome
 from neuron_council.checker.verifier import verify
-from neuron_council.ledger.ledger import Recorded
+from neuron_council.ledger.ledger import Ledger, Recorded
 
 
 @frozen
@@ -23,9 +23,15 @@ class Difference:
 class Replay:
     """How many verdicts were decided again, how many came out the same, and which did not."""
 
-    checked: int
-    identical: int
-    differing: tuple[Difference, ...]
+    checked: int = 0
+    identical: int = 0
+    differing: tuple[Difference, ...] = ()
+
+    def __add__(self, other: Replay) -> Replay:
+        """Both together."""
+        return Replay(
+            self.checked + other.checked, self.identical + other.identical, (*self.differing, *other.differing)
+        )
 
 
 def replay(records: Iterable[Recorded]) -> Replay:
@@ -37,6 +43,16 @@ def replay(records: Iterable[Recorded]) -> Replay:
         if reasons := differences(record):
             differing.append(Difference(record.id, reasons))
     return Replay(checked, checked - len(differing), tuple(differing))
+
+
+def replay_all(ledger: Ledger) -> Replay:
+    """Decide all that LEDGER keeps again, page by page."""
+    total, place = Replay(), 0
+    while True:
+        records, place = ledger.recorded(place)
+        if not records:
+            return total
+        total += replay(records)
 
 
 def differences(record: Recorded) -> tuple[str, ...]:

@@ -22,11 +22,11 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay, and tell what would differ today. Raises UnknownVerdictError."""
-    from neuron_council.replay import replay
+    from neuron_council.replay import replay, replay_all
     from neuron_council.rpc import wire
 
     with session.ledger() as ledger:
-        result = replay(ledger.recorded(arguments.id))
+        result = replay_all(ledger) if arguments.id is None else replay([ledger.record(arguments.id)])
     if arguments.json:
         tell(as_json(wire.replay(result), indent=2))
     else:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
+
+from neuron_council.evidence.text import clean
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -44,7 +46,7 @@ class Failure:
     """One failure: its kind, and a sentence that names the thing, the reason and the cure."""
 
     kind: FailureKind
-    message: str
+    message: str = field(converter=clean)
 
 
 @frozen

@@ -12,6 +12,7 @@ from cattrs.preconf.json import make_converter
 from neuron_council.evidence.debate import DebateResult
 from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.report import VerificationReport
+from neuron_council.evidence.text import clean
 from neuron_council.evidence.verdict import Outcome
 
 _CONVERTER = make_converter()
@@ -66,4 +67,4 @@ def _load(text: str, kind: type[Any]) -> Any:
 
 
 def _dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return clean(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

@@ -31,6 +31,7 @@ class Database:
         self.path = path
         self._connection: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
+        self._log_inode: tuple[int, int] | None = None
 
     @contextmanager
     def transaction(self, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
@@ -49,27 +50,29 @@ class Database:
                     connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
+            self._log_inode = self._log_inode or _inode(self._beside("-wal"))
+        except (sqlite3.Error, OSError) as error:
             raise self._fault(error) from error
-        except OSError as error:
-            raise LedgerError(f"The ledger {self.path} cannot be used: {error.strerror or error}.") from error
 
     def purge(self) -> None:
         """Leave no deleted text in the write-ahead log. Raises LedgerError where another process holds on to it."""
-        connection = self._open()
-        until = time.monotonic() + BUSY_MS / 1000
-        while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            if time.monotonic() > until:
-                raise LedgerError(
-                    f"The ledger {self.path} is being read by another process, so deleted text may still stand in its "
-                    "write-ahead log. Ask again."
-                )
-            time.sleep(0.02)
+        try:
+            connection = self._open()
+            until = time.monotonic() + BUSY_MS / 1000
+            while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                if time.monotonic() > until:
+                    raise LedgerError(
+                        f"The ledger {self.path} is being read by another process, so deleted text may still stand in "
+                        "its write-ahead log. Ask again."
+                    )
+                time.sleep(0.02)
+        except (sqlite3.Error, OSError) as error:
+            raise self._fault(error) from error
 
     def harden(self) -> None:
         """Have the disk hold what was committed, so that a power failure loses nothing of it."""
         with suppress(OSError):
-            descriptor = os.open(self.path.with_name(f"{self.path.name}-wal"), os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self._beside("-wal"), os.O_RDONLY | os.O_CLOEXEC)
             try:
                 os.fsync(descriptor)
             finally:
@@ -86,15 +89,19 @@ class Database:
         if self._connection is not None and self._inode == _inode(self.path):
             return self._connection
         self.close()
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self.path.parent.parent, self.path.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path.parent.chmod(0o700)
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.fchmod(descriptor, 0o600)
         os.close(descriptor)
+        self._drop_stale_log()
+        self._inode = _inode(self.path)
         connection = sqlite3.connect(self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
         connection.row_factory = sqlite3.Row
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            self._refuse_newer(_version(connection))
+            _use_log(connection)
             # A crash of the process loses nothing; `harden` guards against that of the machine, after the answer.
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA secure_delete = ON")
@@ -104,8 +111,21 @@ class Database:
         except BaseException:
             connection.close()
             raise
-        self._connection, self._inode = connection, _inode(self.path)
+        self._connection = connection
         return connection
+
+    def _drop_stale_log(self) -> None:
+        """Remove the write-ahead log of the file that was open before, where another file, a backup, took its place.
+
+        SQLite would play it into the new file. A log with another inode is the new file's own.
+        """
+        if self._log_inode is not None and self._log_inode == _inode(self._beside("-wal")):
+            for end in BESIDE:
+                self._beside(end).unlink(missing_ok=True)
+        self._log_inode = None
+
+    def _beside(self, end: str) -> Path:
+        return self.path.with_name(self.path.name + end)
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         """Bring the file to this version, or raise LedgerError where a newer one wrote it."""
@@ -130,12 +150,22 @@ class Database:
                 f"{len(MIGRATIONS)}). Update neuron-council."
             )
 
-    def _fault(self, error: sqlite3.DatabaseError) -> LedgerError:
-        reason = str(error)
+    def _fault(self, error: sqlite3.Error | OSError) -> LedgerError:
+        """What ERROR means to the caller. A corrupt file has been set aside when this returns."""
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         if not any(word in reason for word in _CORRUPT):
-            return LedgerError(f"The ledger {self.path} cannot be written: {reason}.")
+            return LedgerError(f"The ledger {self.path} cannot be used: {reason}.")
+        opened = self._inode
         self.close()
-        aside = self._set_aside()
+        if opened != _inode(self.path):  # another process was faster
+            return CorruptLedgerError(f"The ledger was corrupt ({reason}). A new one is begun.")
+        try:
+            aside = self._set_aside()
+        except OSError as refused:
+            return LedgerError(
+                f"The ledger {self.path} is corrupt ({reason}) and cannot be set aside: {refused.strerror}. "
+                "Move it away."
+            )
         log.error("the ledger is corrupt and was set aside as %s", aside.name)
         return CorruptLedgerError(
             f"The ledger was corrupt ({reason}). It was set aside as {aside}, and a new one is begun."
@@ -148,8 +178,22 @@ class Database:
         aside = next(name for name in names if not name.exists())
         for end in ("", *BESIDE):
             with suppress(FileNotFoundError):
-                self.path.with_name(self.path.name + end).rename(aside.with_name(aside.name + end))
+                self._beside(end).rename(aside.with_name(aside.name + end))
         return aside
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Turn on the write-ahead log. SQLite does not wait by itself for another process that does so at that moment."""
+    until = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -22,21 +22,33 @@ class Keeper:
         self._ledger = Ledger(home / FILE)
         self._thread = ThreadPoolExecutor(1, "ledger")
         self._is_closed = False
+        self._warnings: list[str] = []
 
     async def do(self, work: Callable[[Ledger], T]) -> T:
-        """What WORK says of the ledger. Raises what it raises; a cancelled call is carried out all the same."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._ledger)
+        """What WORK says of the ledger. Raises what it raises; a cancelled call is carried out all the same.
 
-    async def write(self, work: Callable[[Ledger], T]) -> tuple[T, str | None]:
-        """What WORK says, and a warning where a corrupt ledger had to be set aside for it. Raises LedgerError."""
-        warning = None
+        A corrupt file was set aside then, and the call can be made again.
+        """
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._ledger)
+        except CorruptLedgerError as error:
+            self._warnings.append(str(error))
+            raise
+
+    async def write(self, work: Callable[[Ledger], T]) -> T:
+        """What WORK says, in a new file where the ledger is corrupt. Raises LedgerError."""
         try:
             result = await self.do(work)
-        except CorruptLedgerError as error:
-            result, warning = await self.do(work), str(error)
+        except CorruptLedgerError:
+            result = await self.do(work)
         # The answer need not wait for the disk: only a power failure in these milliseconds could lose it.
         self._thread.submit(self._ledger.harden)
-        return result, warning
+        return result
+
+    def warnings(self) -> tuple[str, ...]:
+        """What has happened to the file and was not told yet."""
+        told, self._warnings = tuple(dict.fromkeys(self._warnings)), []
+        return told
 
     async def close(self) -> None:
         """Close the file, after what was begun; once is enough."""

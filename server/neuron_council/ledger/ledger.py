@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from attrs import evolve, frozen
 
-from neuron_council.errors import ReviewError, UnknownVerdictError
+from neuron_council.errors import LedgerError, ReviewError, TakenIdError, UnknownVerdictError
 from neuron_council.evidence.debate import DebateResult
-from neuron_council.evidence.pack import ContextPack
+from neuron_council.evidence.pack import MAX_CLAIM, ContextPack
 from neuron_council.evidence.report import Status
+from neuron_council.evidence.text import clean
 from neuron_council.evidence.verdict import Verdict
 from neuron_council.ledger import codec
 from neuron_council.ledger.database import Database
 from neuron_council.ledger.limits import MAX_PAGE, PAGE, REPLAY_PAGE
 
+log = logging.getLogger(__name__)
+
 FILE = Path("council") / "ledger.db"
 """The ledger's place under NEURON_HOME."""
+CLIENT_FOLDERS = ("unsent", "held")
+"""Where a client keeps claims that never reached a server and memories that await a person, in files named by id."""
 REVIEWABLE = frozenset({"council-parked", "council-flagged", "council-split"})
 """Tags of which a verdict needs one to be decided by a person."""
 
@@ -108,6 +114,14 @@ class Announcement:
     verdict: Verdict
 
 
+@frozen
+class Kept:
+    """What `add` made of a verdict: the one that the id has, and whom it supersedes."""
+
+    verdict: Verdict
+    announcements: tuple[Announcement, ...] = ()
+
+
 class Ledger:
     """The ledger of one home. Its methods block, raise LedgerError where the file fails them, and share one thread."""
 
@@ -130,16 +144,22 @@ class Ledger:
         about: Mapping[str, Any],
         cache_key: str | None = None,
         owner: str | None = None,
-    ) -> tuple[Announcement, ...] | None:
+    ) -> Kept | None:
         """Store VERDICT whole, and settle what waits for it.
 
-        An unavailable verdict is queued. Any other one supersedes the queued verdicts of the same claim and context;
-        these announcements are returned. CACHE_KEY is given where it may answer for later claims. OWNER is given for an
-        evaluation from the queue: None is returned, and nothing is stored, where its lease is gone.
+        An unavailable verdict is queued. Any other one supersedes the queued verdicts of the same claim and context,
+        which are announced. An id that is there already keeps its verdict. CACHE_KEY is given where the verdict may
+        answer for later claims. OWNER is given for an evaluation from the queue: None is returned, and nothing is
+        stored, where its lease is gone. Raises UnknownVerdictError for an id that was forgotten, and TakenIdError for
+        one that belongs to another claim.
         """
         key = codec.pack_key(verdict.pack)
         now = time.time()
         with self._database.transaction(writes=True) as db:
+            if db.execute("SELECT 1 FROM tombstone WHERE id = ?", (verdict.id,)).fetchone():
+                raise _unknown(verdict.id)
+            if row := db.execute(f"{_WHOLE} WHERE verdict.id = ?", (verdict.id,)).fetchone():
+                return Kept(_same_claim(_shown(row).verdict, verdict.pack))
             waiting = db.execute(
                 "SELECT verdict.id, pending.owner FROM pending JOIN verdict ON verdict.seq = pending.verdict "
                 "WHERE pending.pack = ? ORDER BY verdict.seq",
@@ -155,24 +175,25 @@ class Ledger:
             if old:
                 db.execute("DELETE FROM pending WHERE pack = ?", (key,))
                 db.executemany("INSERT INTO announcement VALUES (?, ?)", [(seq, verdict_id) for verdict_id in old])
-        return tuple(Announcement(verdict_id, verdict) for verdict_id in old)
+        return Kept(verdict, tuple(Announcement(verdict_id, verdict) for verdict_id in old))
 
-    def find(self, verdict_id: str) -> Verdict | None:
-        """The verdict with this id, or None. Raises UnknownVerdictError where it was forgotten."""
-        try:
-            return self.show(verdict_id).verdict
-        except UnknownVerdictError:
-            with self._database.transaction() as db:
-                if db.execute("SELECT 1 FROM tombstone WHERE id = ?", (verdict_id,)).fetchone():
-                    raise
-            return None
+    def answer(self, verdict_id: str, pack: ContextPack) -> Verdict | None:
+        """The verdict that this id has already, or None.
+
+        Raises UnknownVerdictError where it was forgotten, TakenIdError where it is on another claim than PACK's.
+        """
+        with self._database.transaction() as db:
+            if db.execute("SELECT 1 FROM tombstone WHERE id = ?", (verdict_id,)).fetchone():
+                raise _unknown(verdict_id)
+            row = db.execute(f"{_WHOLE} WHERE verdict.id = ?", (verdict_id,)).fetchone()
+        return _same_claim(_shown(row).verdict, pack) if row else None
 
     def show(self, verdict_id: str) -> Shown:
         """The verdict with this id and what is beside it. Raises UnknownVerdictError."""
         with self._database.transaction() as db:
             row = db.execute(f"{_WHOLE} WHERE verdict.id = ?", (verdict_id,)).fetchone()
         if row is None:
-            raise UnknownVerdictError(f"No verdict has the id {verdict_id}, or it was forgotten.")
+            raise _unknown(verdict_id)
         return _shown(row)
 
     def cached(self, cache_key: str, max_age_s: float) -> Verdict | None:
@@ -191,20 +212,29 @@ class Ledger:
         status: str | None = None,
         text: str | None = None,
         limit: int = PAGE,
+        since: float | None = None,
+        until: float | None = None,
         cursor: str | None = None,
     ) -> Page:
         """The verdicts that have TAG and STATUS and whose claim holds TEXT (ASCII case aside), newest first.
 
-        CURSOR is a page's `next_cursor`; one that is none counts from the beginning.
+        SINCE and UNTIL, in seconds since the epoch, bound when they were stored. CURSOR is a page's `next_cursor`; one
+        that is none counts from the beginning.
         """
         wheres: list[str] = []
-        values: list[str | int] = []
+        values: list[str | float] = []
         if tag is not None:
             wheres.append("tag.tag = ?")
             values.append(tag)
         if status is not None:
             wheres.append("verdict.status = ?")
             values.append(status)
+        for bound, sign in ((since, ">="), (until, "<=")):
+            if bound is not None:
+                wheres.append(f"verdict.at {sign} ?")
+                values.append(bound)
+        if text and len(text) > MAX_CLAIM:
+            return Page((), None)
         if text:
             wheres.append("verdict.claim LIKE ? ESCAPE '\\'")
             values.append(f"%{_LIKE_SPECIAL.sub(lambda found: chr(92) + found[0], text)}%")
@@ -224,25 +254,19 @@ class Ledger:
         entries = tuple(_entry(row) for row in rows[:count])
         return Page(entries, str(rows[count - 1][0]) if len(rows) > count else None)
 
-    def recorded(self, verdict_id: str | None = None) -> Iterator[Recorded]:
-        """Every verdict's evidence and decision, oldest first, or those of one. Raises UnknownVerdictError."""
-        if verdict_id is not None:
-            with self._database.transaction() as db:
-                row = db.execute(f"{_WHOLE} WHERE verdict.id = ?", (verdict_id,)).fetchone()
-            if row is None:
-                raise UnknownVerdictError(f"No verdict has the id {verdict_id}, or it was forgotten.")
-            yield _recorded(row)
-            return
-        after = 0
-        while True:
-            with self._database.transaction() as db:
-                rows = db.execute(
-                    f"{_WHOLE} WHERE verdict.seq > ? ORDER BY verdict.seq LIMIT {REPLAY_PAGE}", (after,)
-                ).fetchall()
-            if not rows:
-                return
-            after = rows[-1]["seq"]
-            yield from map(_recorded, rows)
+    def recorded(self, after: int = 0, limit: int = REPLAY_PAGE) -> tuple[tuple[Recorded, ...], int]:
+        """The evidence and decisions of LIMIT verdicts behind the place AFTER, oldest first, and the next place."""
+        with self._database.transaction() as db:
+            rows = db.execute(f"{_WHOLE} WHERE verdict.seq > ? ORDER BY verdict.seq LIMIT ?", (after, limit)).fetchall()
+        return tuple(map(_recorded, rows)), rows[-1]["seq"] if rows else after
+
+    def record(self, verdict_id: str) -> Recorded:
+        """The evidence and decision of one verdict. Raises UnknownVerdictError."""
+        with self._database.transaction() as db:
+            row = db.execute(f"{_WHOLE} WHERE verdict.id = ?", (verdict_id,)).fetchone()
+        if row is None:
+            raise _unknown(verdict_id)
+        return _recorded(row)
 
     def review(self, verdict_id: str, decision: Decided, note: str | None) -> Shown:
         """Record what a person decided, beside the verdict; a later decision takes the place of an earlier one.
@@ -252,7 +276,7 @@ class Ledger:
         with self._database.transaction(writes=True) as db:
             row = db.execute("SELECT seq, tags FROM verdict WHERE id = ?", (verdict_id,)).fetchone()
             if row is None:
-                raise UnknownVerdictError(f"No verdict has the id {verdict_id}, or it was forgotten.")
+                raise _unknown(verdict_id)
             if not REVIEWABLE & set(json.loads(row[1])):
                 raise ReviewError("Only a verdict that is parked, flagged or split awaits a person's decision.")
             db.execute(
@@ -265,17 +289,28 @@ class Ledger:
     def forget(self, verdict_id: str) -> None:
         """Remove the claim of this verdict, with every verdict on it, from the file; a tombstone keeps each id.
 
-        Raises UnknownVerdictError, and LedgerError where deleted text may still stand in the write-ahead log.
+        What the client keeps under these ids beside the ledger, in folders of the same home, goes with it.
+
+        Raises UnknownVerdictError, and LedgerError where deleted text may still stand in the write-ahead log; then, and
+        for a verdict that was forgotten already, asking again removes it there.
         """
         with self._database.transaction(writes=True) as db:
             row = db.execute("SELECT claim FROM verdict WHERE id = ?", (verdict_id,)).fetchone()
-            if row is None:
-                raise UnknownVerdictError(f"No verdict has the id {verdict_id}, or it was forgotten.")
-            now = time.time()
-            ids = [found for (found,) in db.execute("SELECT id FROM verdict WHERE claim = ?", row)]
-            db.executemany("INSERT OR REPLACE INTO tombstone VALUES (?, ?)", [(found, now) for found in ids])
-            db.execute("DELETE FROM verdict WHERE claim = ?", row)
+            if row is not None:
+                now = time.time()
+                ids = [found for (found,) in db.execute("SELECT id FROM verdict WHERE claim = ?", row)]
+                db.executemany("INSERT OR REPLACE INTO tombstone VALUES (?, ?)", [(found, now) for found in ids])
+                db.execute("DELETE FROM verdict WHERE claim = ?", row)
+                self._forget_files(ids)
+            elif not db.execute("SELECT 1 FROM tombstone WHERE id = ?", (verdict_id,)).fetchone():
+                raise _unknown(verdict_id)
         self._database.purge()
+
+    def _forget_files(self, ids: Sequence[str]) -> None:
+        for folder in CLIENT_FOLDERS:
+            for found in ids:
+                for file in (self._database.path.parent / folder).glob(f"{found}.*"):
+                    file.unlink(missing_ok=True)
 
     def pending(self) -> int:
         """How many claims await another evaluation, the same claim once."""
@@ -294,7 +329,7 @@ class Ledger:
                 ids or (),
             ).fetchall()
             if unknown := set(ids or ()) - {found for found, _ in rows}:
-                raise UnknownVerdictError(f"No verdict has the id {min(unknown)}, or it was forgotten.")
+                raise _unknown(min(unknown))
             packs = {pack for _, pack in rows if pack is not None}
             db.executemany("UPDATE pending SET due = 0, attempts = 0 WHERE pack = ?", [(pack,) for pack in packs])
         return len(packs)
@@ -343,7 +378,13 @@ class Ledger:
                 f"SELECT {_COLUMNS}, announcement.old FROM {_SOURCE} "
                 "JOIN announcement ON announcement.verdict = verdict.seq ORDER BY verdict.seq, announcement.old"
             ).fetchall()
-        return tuple(Announcement(row["old"], _shown(row).verdict) for row in rows)
+        news = []
+        for row in rows:
+            try:
+                news.append(Announcement(row["old"], _shown(row).verdict))
+            except LedgerError:
+                log.error("%s cannot be read, so it is not announced", row["id"])  # noqa: TRY400 - the text may be quoted
+        return tuple(news)
 
     def acknowledge(self, ids: Sequence[str]) -> int:
         """Note that the client knows the new verdicts with these IDS, and tell how many it had not known before."""
@@ -397,6 +438,7 @@ def _insert(
         "cache_key": cache_key,
         "supersedes": supersedes,
     }
+    row = {name: clean(value) if isinstance(value, str) else value for name, value in row.items()}
     names, places = ", ".join(row), ", ".join(f":{name}" for name in row)
     seq = db.execute(f"INSERT INTO verdict ({names}) VALUES ({places})", row).lastrowid
     db.executemany("INSERT INTO tag VALUES (?, ?)", [(tag, seq) for tag in outcome.tags])
@@ -404,17 +446,31 @@ def _insert(
     return seq
 
 
+def _unknown(verdict_id: str) -> UnknownVerdictError:
+    return UnknownVerdictError(f"No verdict has the id {verdict_id}, or it was forgotten.")
+
+
+def _same_claim(verdict: Verdict, pack: ContextPack) -> Verdict:
+    if verdict.pack != pack:
+        raise TakenIdError("It belongs to the verdict on another claim. Send an id of its own with each claim.")
+    return verdict
+
+
 def _shown(row: sqlite3.Row) -> Shown:
-    decision = codec.load_decision(row["decision"])
-    verdict = Verdict(
-        id=row["id"],
-        pack=ContextPack(row["claim"], row["context"]),
-        debate=codec.load_evidence(row["evidence"]),
-        report=decision.report,
-        outcome=decision.outcome,
-        latency_ms=row["latency_ms"],
-        warnings=tuple(json.loads(row["warnings"])),
-    )
+    """The verdict of ROW. Raises LedgerError where its evidence or decision cannot be read."""
+    try:
+        decision = codec.load_decision(row["decision"])
+        verdict = Verdict(
+            id=row["id"],
+            pack=ContextPack(row["claim"], row["context"]),
+            debate=codec.load_evidence(row["evidence"]),
+            report=decision.report,
+            outcome=decision.outcome,
+            latency_ms=row["latency_ms"],
+            warnings=tuple(json.loads(row["warnings"])),
+        )
+    except ValueError as error:
+        raise LedgerError(f"The verdict {row['id']} in the ledger cannot be read: {error}.") from error
     review = Review(row["reviewed"], row["note"], row["reviewed_at"]) if row["reviewed"] else None
     return Shown(verdict, review, row["supersedes"], row["at"])
 

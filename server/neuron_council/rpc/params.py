@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -140,6 +141,8 @@ class ListParams:
     status: str | None = None
     text: str | None = None
     limit: int = field(default=PAGE, validator=_page)
+    since: float | None = None
+    until: float | None = None
     cursor: str | None = None
 
 
@@ -237,6 +240,12 @@ def _strings(value: Any, kind: object) -> tuple[str, ...]:
     return tuple(_string(item, kind) for item in _list(value, kind))
 
 
+def _number(value: Any, _: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _FieldError("must be a number")
+    return float(value)
+
+
 def _token(value: Any, _: object) -> Token:
     if isinstance(value, str):
         return clean(value)
@@ -250,6 +259,7 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook(str, _string)
     converter.register_structure_hook(bool, _boolean)
     converter.register_structure_hook(int, _whole)
+    converter.register_structure_hook(float, _number)
     converter.register_structure_hook_func(lambda kind: kind == Token | None, _token)
     converter.register_structure_hook_func(lambda kind: kind == tuple[Any, ...], _list)
     converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _strings)
