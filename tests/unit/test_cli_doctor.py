@@ -212,3 +212,15 @@ def test_a_backend_of_another_kind(shell, emacs):
     assert "Start the server" in found[url]["cure"]
     assert "GGUF" in found["m1 (x1)"]["cure"]
     assert os.fspath(shell.home) in shell("doctor").out
+
+
+@pytest.mark.usefixtures("healthy")
+def test_what_emacs_keeps_beside_the_ledger_is_counted(shell):
+    for name, count in (("unsent", 2), ("held", 1)):
+        (shell.path.parent / name).mkdir()
+        for number in range(count):
+            (shell.path.parent / name / f"{number}.eld").touch()
+    said = shell("doctor")
+    assert said.code == 0
+    assert "unsent: 2 claims never reached a server" in said.out
+    assert "held: 1 claims await your decision" in said.out

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import sys
+from datetime import datetime
 
 import pytest
 
@@ -42,7 +43,32 @@ def test_a_list_is_filtered_and_paged(shell):
     assert shell("list", "--cursor", page["next_cursor"]).out.endswith("Tea number 0.\n")
 
 
-@pytest.mark.parametrize("arguments", [["--limit", "0"], ["--limit", "1001"], ["--limit", "x"], ["--status", "odd"]])
+def test_a_list_is_bounded_in_time(shell):
+    shell.keep(judged("Tea."), judged("Ale."))
+    with sqlite3.connect(shell.path) as db:
+        for claim, at in (("Tea.", "2026-11-02T18:30"), ("Ale.", "2026-11-03T07:00")):
+            db.execute("UPDATE verdict SET at = ? WHERE claim = ?", (datetime.fromisoformat(at).timestamp(), claim))
+    db.close()
+    for arguments, claims in (
+        (["--since", "2026-11-03"], ["Ale."]),
+        (["--until", "2026-11-02T18:30"], ["Tea."]),
+        (["--since", "2026-11-02", "--until", "2026-11-02T18:29"], []),
+        (["--since", "2026-11-02", "--until", "2026-11-04"], ["Ale.", "Tea."]),
+    ):
+        assert [each["claim"] for each in json.loads(shell("list", "--json", *arguments).out)["verdicts"]] == claims
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--since", "soon"],
+        ["--until", "9999-99-99"],
+        ["--limit", "0"],
+        ["--limit", "1001"],
+        ["--limit", "x"],
+        ["--status", "odd"],
+    ],
+)
 def test_a_list_of_nonsense(shell, arguments):
     said = shell("list", *arguments)
     assert (said.code, said.out) == (2, "")
@@ -118,6 +144,12 @@ def test_forgetting_without_a_terminal_wants_yes(shell):
     assert shell("forget", "--yes", kept.id).out == f"forgotten: {kept.id}\n"
     assert shell("show", kept.id).code == 1
     assert not [file for file in shell.home.rglob("*") if file.is_file() and b"secret" in file.read_bytes()]
+
+
+def test_forgetting_again_is_no_fault_and_does_not_ask(shell):
+    shell.keep(kept := judged("Tea is a secret."))
+    assert shell("forget", "--yes", kept.id).code == 0
+    assert shell("forget", kept.id).code == 0
 
 
 def test_what_nobody_could_judge_is_due_at_once(shell):

@@ -216,10 +216,21 @@ def _ledger(area: str, environ: Mapping[str, str]) -> Iterator[Check]:
             yield Check(area, "pending", "note", why, "At once: neuron-council reevaluate.")
         elif found.pending == 0:
             yield Check(area, "pending", "ok", "0")
+    yield from _client(area, path.parent)
     for aside in set_aside(path):
         why = f"{aside}, {_size(aside.stat().st_size)}, was corrupt and set aside"
         cure = "Save from it what you can with sqlite3 and .recover, then delete it: forget does not reach it."
         yield Check(area, "set aside", "mend", why, cure)
+
+
+def _client(area: str, folder: Path) -> Iterator[Check]:
+    """What Emacs keeps beside the ledger."""
+    for name, what, cure in (
+        ("unsent", "never reached a server", "Start Emacs and judge any claim: they are sent with it."),
+        ("held", "await your decision", "Decide them in Emacs, or with neuron-council review."),
+    ):
+        if count := sum(1 for _ in (folder / name).glob("*")):
+            yield Check(area, name, "note", f"{count:,} claims {what}", cure)
 
 
 def _log(area: str, environ: Mapping[str, str]) -> Iterator[Check]:

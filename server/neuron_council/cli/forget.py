@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from neuron_council.cli import exits, session
@@ -24,15 +25,19 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Forget it, once the user agrees. Raises UnknownVerdictError."""
+    from neuron_council.errors import UnknownVerdictError
+
     with session.ledger() as ledger:
-        if not arguments.yes:
+        # Asking again for what was forgotten already is how the rest of it is removed, and loses nothing.
+        with suppress(UnknownVerdictError):
             claim = ledger.show(arguments.id).verdict.pack.claim
-            if sys.stdin is None or not sys.stdin.isatty():
-                complain("forget cannot be undone, and there is no terminal to ask on; give --yes")
-                return exits.USAGE
-            if not _agreed(claim):
-                complain("nothing was forgotten")
-                return exits.NO
+            if not arguments.yes:
+                if sys.stdin is None or not sys.stdin.isatty():
+                    complain("forget cannot be undone, and there is no terminal to ask on; give --yes")
+                    return exits.USAGE
+                if not _agreed(claim):
+                    complain("nothing was forgotten")
+                    return exits.NO
         ledger.forget(arguments.id)
     tell(f"forgotten: {arguments.id}")
     return exits.DONE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 from typing import TYPE_CHECKING, Any
 
 from neuron_council.cli import exits, session
@@ -22,6 +23,10 @@ def register(commands: Any) -> None:
     parser.add_argument("--tag", type=clean, help="those with this tag, such as council-flagged")
     parser.add_argument("--status", choices=STATUSES, help="those with this status")
     parser.add_argument("--text", type=clean, help="those whose claim holds this text")
+    parser.add_argument("--since", type=_time, metavar="TIME", help="those stored then or later, such as 2026-11-02")
+    parser.add_argument(
+        "--until", type=_time, metavar="TIME", help="those stored then or before, such as 2026-11-02T18:30"
+    )
     parser.add_argument("--limit", type=_limit, default=PAGE, help=f"how many, 1 to {MAX_PAGE} (default: {PAGE})")
     parser.add_argument("--cursor", type=clean, help="go on where a list ended, with the cursor that it named")
     parser.add_argument("--json", action="store_true", help="print them as council/list answers them")
@@ -37,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
             tag=arguments.tag,
             status=arguments.status,
             text=arguments.text,
+            since=arguments.since,
+            until=arguments.until,
             limit=arguments.limit,
             cursor=arguments.cursor,
         )
@@ -57,6 +64,16 @@ def run(arguments: argparse.Namespace) -> int:
 def _line(entry: Entry) -> str:
     tags = [*entry.tags, *([f"{entry.review.decision}ed"] if entry.review else [])]
     return f"{entry.id}  {moment(entry.at)}  {entry.confidence:.2f}  {','.join(tags)}  {one_line(entry.claim)}"
+
+
+def _time(text: str) -> float:
+    """TEXT, a date or a date with a time, local unless it says otherwise, in seconds since the epoch."""
+    try:
+        return datetime.datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError(
+            "must be a date such as 2026-11-02, or with a time, 2026-11-02T18:30"
+        ) from None
 
 
 def _limit(text: str) -> int:
