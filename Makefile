@@ -3,8 +3,7 @@
 BIN := .venv/bin
 PYTHON ?=
 EMACS ?= emacs
-NEURON_COUNCIL_EMACS ?= $(EMACS)
-export PYTHON EMACS NEURON_COUNCIL_EMACS
+export PYTHON EMACS
 
 python-ready := .venv/.ready
 
