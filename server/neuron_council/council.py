@@ -87,10 +87,11 @@ class Council:
         self._board, self._backends = seat(settings.members, settings.connections)
         self._keeper = Keeper(settings.home)
         self._flights: dict[str, Flight] = {}
+        self._told: set[tuple[str, str]] = set()
         self._people = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._reevaluator = Reevaluator(self._keeper, self._backends, self._judge_again, self._idle)
+        self._reevaluator = Reevaluator(self._keeper, self._backends, self._judge_again, self._idle, self._remind)
         self._background: list[asyncio.Task[None]] = []
 
     async def start(self, on_reevaluated: OnReevaluated | None = None) -> None:
@@ -100,7 +101,8 @@ class Council:
         """
         self._on_reevaluated = on_reevaluated or self._on_reevaluated
         self._background = [
-            asyncio.create_task(work) for work in (self.warm_up(), self._remind(), self._reevaluator.run())
+            asyncio.create_task(self.warm_up()),
+            asyncio.create_task(self._reevaluator.run()),
         ]
 
     async def warm_up(self) -> None:
@@ -330,7 +332,7 @@ class Council:
         if kept is None:
             return None
         for announcement in kept.announcements:
-            self._on_reevaluated(announcement)
+            self._announce(announcement)
         if verdict.outcome.status is Status.UNAVAILABLE:
             self._reevaluator.wake()
         return _warned(kept.verdict, self._keeper.warnings())
@@ -342,12 +344,13 @@ class Council:
         return await self._convene(due.pack, None, key, deadline_s, is_urgent=False, owner=owner) is not None
 
     async def _remind(self) -> None:
-        """Tell again what the client has not acknowledged."""
-        try:
-            for announcement in await self._keeper.do(Ledger.announcements):
-                self._on_reevaluated(announcement)
-        except LedgerError:
-            log.warning("the ledger cannot be read, so nothing of it is announced")
+        """Tell what the client has not acknowledged, and was not told by this process; another may have judged it."""
+        for announcement in await self._keeper.do(lambda ledger: ledger.announcements(self._told)):
+            self._announce(announcement)
+
+    def _announce(self, announcement: Announcement) -> None:
+        self._told.add((announcement.old, announcement.verdict.id))
+        self._on_reevaluated(announcement)
 
     async def _debate(
         self, pack: ContextPack, deadline_s: float, *, is_urgent: bool, on_vote: OnVote | None

@@ -26,16 +26,28 @@ RETRY_S = (5.0, 300.0)
 """Seconds before a claim that could not be judged is tried again: doubled each time, between these two."""
 
 Judge = Callable[[Due, str], Awaitable[bool]]
+Remind = Callable[[], Awaitable[None]]
 
 
 class Reevaluator:
     """The background task of one server."""
 
-    def __init__(self, keeper: Keeper, backends: Sequence[Backend], judge: Judge, idle: asyncio.Event) -> None:
-        """JUDGE gets a claim and the lease's owner and says whether it is settled; IDLE is set while nobody waits."""
+    def __init__(
+        self,
+        keeper: Keeper,
+        backends: Sequence[Backend],
+        judge: Judge,
+        idle: asyncio.Event,
+        remind: Remind | None = None,
+    ) -> None:
+        """JUDGE gets a claim and the lease's owner and says whether it is settled.
+
+        REMIND tells the client what is news in the ledger; IDLE is set while nobody waits.
+        """
         self._keeper = keeper
         self._backends = backends
         self._judge = judge
+        self._remind = remind
         self._idle = idle
         self._news = asyncio.Event()
         self._owner = f"{os.getpid()}-{secrets.token_hex(8)}"
@@ -49,6 +61,8 @@ class Reevaluator:
         looks = 0
         while True:
             try:
+                if self._remind is not None:
+                    await self._remind()
                 pending = await self._keeper.do(lambda ledger: ledger.pending())
                 if not pending:
                     looks = 0

@@ -64,8 +64,8 @@ async def _judge(params: VerifyParams, settings: Settings) -> Verdict:
         if sys.stderr.isatty():
             say(line)
 
+    # Not started: working the queue is the business of servers, and each model is loaded when its member is asked.
     council = Council(settings)
-    await council.start()
     try:
         return await council.verify(ContextPack(params.claim, params.context), on_vote=show)
     finally:

@@ -6,7 +6,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,10 +17,15 @@ log = logging.getLogger(__name__)
 
 BUSY_MS = 2_000
 """Milliseconds to wait for another process that writes; a write takes some of them."""
+SCRUB_BYTES = 32
+"""Bytes of the pieces in which forgotten text is looked for in files that were set aside."""
+SCRUB_LEAST = 8
+"""Bytes of a piece at least; shorter ones stand in any text."""
 BESIDE = ("-wal", "-shm")
 """Ends of the names of the files that SQLite keeps beside the ledger's."""
 
-_CORRUPT = ("malformed", "not a database", "file is encrypted")
+_CORRUPT_WORDS = ("database disk image is malformed", "file is not a database")
+_CORRUPT = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 class Database:
@@ -69,6 +74,23 @@ class Database:
         except (sqlite3.Error, OSError) as error:
             raise self._fault(error) from error
 
+    def scrub(self, texts: Iterable[str]) -> None:
+        """Blank TEXTS in the corrupt files that were set aside.
+
+        A page's end can stand in the middle of a text, so it is looked for in pieces of SCRUB_BYTES.
+        """
+        pieces = set()
+        for text in texts:
+            data = text.encode()
+            pieces |= {data[at : at + SCRUB_BYTES] for at in range(0, len(data), SCRUB_BYTES)}
+        whole = [piece for piece in pieces if len(piece) >= SCRUB_LEAST]
+        for file in self.path.parent.glob(f"{self.path.name}.corrupt-*"):
+            with suppress(OSError):
+                data = file.read_bytes()
+                for piece in whole:
+                    data = data.replace(piece, b" " * len(piece))
+                file.write_bytes(data)
+
     def harden(self) -> None:
         """Have the disk hold what was committed, so that a power failure loses nothing of it."""
         with suppress(OSError):
@@ -99,6 +121,8 @@ class Database:
         self._inode = _inode(self.path)
         connection = sqlite3.connect(self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
         connection.row_factory = sqlite3.Row
+        # Rotten bytes are for the JSON's reader to refuse; SQLite's own refusal would quote them.
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         try:
             self._refuse_newer(_version(connection))
             _use_log(connection)
@@ -153,7 +177,7 @@ class Database:
     def _fault(self, error: sqlite3.Error | OSError) -> LedgerError:
         """What ERROR means to the caller. A corrupt file has been set aside when this returns."""
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        if not any(word in reason for word in _CORRUPT):
+        if not isinstance(error, sqlite3.Error) or not _is_corruption(error):
             return LedgerError(f"The ledger {self.path} cannot be used: {reason}.")
         opened = self._inode
         self.close()
@@ -180,6 +204,11 @@ class Database:
             with suppress(FileNotFoundError):
                 self._beside(end).rename(aside.with_name(aside.name + end))
         return aside
+
+
+def _is_corruption(error: sqlite3.Error) -> bool:
+    """Whether ERROR is SQLite's word for a corrupt file; a message could hold that word as a quotation."""
+    return getattr(error, "sqlite_errorcode", None) in _CORRUPT or str(error) in _CORRUPT_WORDS
 
 
 def _use_log(connection: sqlite3.Connection) -> None:

@@ -7,7 +7,7 @@ import logging
 import re
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -298,10 +298,12 @@ class Ledger:
             row = db.execute("SELECT claim FROM verdict WHERE id = ?", (verdict_id,)).fetchone()
             if row is not None:
                 now = time.time()
-                ids = [found for (found,) in db.execute("SELECT id FROM verdict WHERE claim = ?", row)]
+                rows = db.execute("SELECT id, claim, context FROM verdict WHERE claim = ?", row).fetchall()
+                ids = [found for found, *_ in rows]
                 db.executemany("INSERT OR REPLACE INTO tombstone VALUES (?, ?)", [(found, now) for found in ids])
                 db.execute("DELETE FROM verdict WHERE claim = ?", row)
                 self._forget_files(ids)
+                self._database.scrub({text for _, *texts in rows for text in texts if text})
             elif not db.execute("SELECT 1 FROM tombstone WHERE id = ?", (verdict_id,)).fetchone():
                 raise _unknown(verdict_id)
         self._database.purge()
@@ -371,19 +373,21 @@ class Ledger:
                 (time.time() + again_in_s, due.key, owner),
             )
 
-    def announcements(self) -> tuple[Announcement, ...]:
-        """What the client has not acknowledged yet, oldest first."""
+    def announcements(self, told: Container[tuple[str, str]] = ()) -> tuple[Announcement, ...]:
+        """What the client has not acknowledged yet, oldest first, but for the pairs of old and new id in TOLD."""
         with self._database.transaction() as db:
-            rows = db.execute(
-                f"SELECT {_COLUMNS}, announcement.old FROM {_SOURCE} "
-                "JOIN announcement ON announcement.verdict = verdict.seq ORDER BY verdict.seq, announcement.old"
+            pairs = db.execute(
+                "SELECT announcement.old, verdict.id FROM announcement "
+                "JOIN verdict ON verdict.seq = announcement.verdict ORDER BY verdict.seq, announcement.old"
             ).fetchall()
         news = []
-        for row in rows:
+        for old, new in pairs:
+            if (old, new) in told:
+                continue
             try:
-                news.append(Announcement(row["old"], _shown(row).verdict))
-            except LedgerError:
-                log.error("%s cannot be read, so it is not announced", row["id"])  # noqa: TRY400 - the text may be quoted
+                news.append(Announcement(old, self.show(new).verdict))
+            except (LedgerError, UnknownVerdictError):
+                log.error("%s cannot be read, so it is not announced", new)  # noqa: TRY400 - the text may be quoted
         return tuple(news)
 
     def acknowledge(self, ids: Sequence[str]) -> int:

@@ -18,6 +18,8 @@ from neuron_council.maker.adapter import Prompt
 
 MAX_RATIONALE = 320
 """Characters of a rationale or an argument that a model is asked for; long free text dominates a vote's time."""
+MARKER_BYTES = 4
+"""Random bytes of a fence's marker: a text has one guess at it, and small models spell it digit by digit."""
 MAX_TOKENS = 640
 """Tokens of an answer at most: a rationale in a script of one token a character still fits."""
 
@@ -100,7 +102,7 @@ def challenge_schema() -> dict[str, Any]:
 
 def ballot(pack: ContextPack, heard: Loop | None, persona: str = "") -> Prompt:
     """The question for a vote; HEARD is the loop before, whose arguments and challenge the member reads first."""
-    marker = secrets.token_hex(8)
+    marker = secrets.token_hex(MARKER_BYTES)
     parts = _pack_parts(pack, marker)
     if heard is not None:
         parts.append(_arguments("Arguments of the last round, in no order", _rationales(heard), marker))
@@ -117,7 +119,7 @@ def ballot(pack: ContextPack, heard: Loop | None, persona: str = "") -> Prompt:
 
 def challenge(pack: ContextPack, votes: Sequence[Vote], persona: str = "") -> Prompt:
     """The question for a challenge, with what the plausible voters said, shuffled, without names, counts or scores."""
-    marker = secrets.token_hex(8)
+    marker = secrets.token_hex(MARKER_BYTES)
     said = [vote.rationale for vote in votes if vote.is_valid and vote.label is Label.PLAUSIBLE and vote.rationale]
     parts = _pack_parts(pack, marker)
     parts.append(_arguments("Why the claim was found plausible", _shuffled(said), marker))
