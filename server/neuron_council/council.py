@@ -91,7 +91,7 @@ class Council:
         self._people = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._reevaluator = Reevaluator(self._keeper, self._backends, self._judge_again, self._idle, self._remind)
+        self._reevaluator = Reevaluator(self._keeper, self._backends, self._judge_again, self._remind, self._idle)
         self._background: list[asyncio.Task[None]] = []
 
     async def start(self, on_reevaluated: OnReevaluated | None = None) -> None:

@@ -33,12 +33,7 @@ class Reevaluator:
     """The background task of one server."""
 
     def __init__(
-        self,
-        keeper: Keeper,
-        backends: Sequence[Backend],
-        judge: Judge,
-        idle: asyncio.Event,
-        remind: Remind | None = None,
+        self, keeper: Keeper, backends: Sequence[Backend], judge: Judge, remind: Remind, idle: asyncio.Event
     ) -> None:
         """JUDGE gets a claim and the lease's owner and says whether it is settled.
 
@@ -61,8 +56,7 @@ class Reevaluator:
         looks = 0
         while True:
             try:
-                if self._remind is not None:
-                    await self._remind()
+                await self._remind()
                 pending = await self._keeper.do(lambda ledger: ledger.pending())
                 if not pending:
                     looks = 0
