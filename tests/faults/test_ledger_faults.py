@@ -24,7 +24,7 @@ from neuron_council.errors import CorruptLedgerError, CouncilError, LedgerError,
 from neuron_council.evidence.pack import ContextPack
 from neuron_council.ledger import database as databases
 from neuron_council.ledger.ledger import FILE, Ledger
-from neuron_council.replay import replay
+from neuron_council.replay import replay_all
 from support import PACK, Stub, refusing_url
 from verdicts import ABOUT, judged, unavailable
 from wire_harness import Wire
@@ -257,13 +257,13 @@ def works(ledger: Ledger, ids: list[str]) -> list[Callable[[], object]]:
         ledger.list,
         lambda: ledger.list(tag="verified", text="claim"),
         *(lambda ident=ident: ledger.show(ident) for ident in ids),  # type: ignore[misc]  # the default is a str
-        lambda: ledger.find(str(uuid.uuid4())),
+        lambda: ledger.answer(str(uuid.uuid4()), ContextPack("Tea.")),
         lambda: ledger.cached("k", 1e9),
         ledger.pending,
         ledger.announcements,
         lambda: ledger.lease("me", 1),
         lambda: ledger.hasten(None),
-        lambda: replay(ledger.recorded()),
+        lambda: replay_all(ledger),
         lambda: ledger.add(judged("Tea is a drink."), about=ABOUT),
         lambda: ledger.review(ids[0], "accept", None),
         lambda: ledger.acknowledge(ids),
@@ -299,7 +299,7 @@ def test_whatever_page_is_torn_the_ledger_says_so_in_its_own_words(path: Path, t
         verdict = judged("Rain is wet.")
         with contextlib.suppress(CorruptLedgerError):
             ledger.add(verdict, about=ABOUT)
-        if ledger.find(verdict.id) is None:
+        if ledger.answer(verdict.id, verdict.pack) is None:
             ledger.add(verdict, about=ABOUT)
         assert ledger.show(verdict.id).verdict == verdict
         ledger.close()
@@ -349,14 +349,14 @@ WRITER = """
 import sys
 sys.path[:0] = [{tests!r}]
 from pathlib import Path
-from neuron_council.ledger.ledger import Ledger
+from neuron_council.ledger.ledger import Kept, Ledger
 from verdicts import ABOUT, judged, unavailable
 name, home, count = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 ledger = Ledger(home)
 for number in range(count):
     verdict = judged(f"{{name}} says {{number}}.", "The notes say what they say. " * 150)
     assert ledger.cached("k", 60) is None
-    assert ledger.add(verdict, about=ABOUT) == ()
+    assert ledger.add(verdict, about=ABOUT) == Kept(verdict)
     print(verdict.id, flush=True)
 sys.stdin.read()
 """
@@ -383,7 +383,7 @@ def test_two_processes_lose_nothing_and_never_find_it_locked(path: Path, ledger:
     ids = {line for out, _ in printed for line in out.split()}
     assert len(ids) == 200
     assert {entry.id for entry in ledger.list(limit=1000).entries} == ids
-    found = replay(ledger.recorded())
+    found = replay_all(ledger)
     assert (found.checked, found.identical) == (200, 200)
 
 
@@ -452,7 +452,7 @@ def test_forgotten_text_is_in_no_file(
     assert traces(tmp_path) == set()
     for other in others:
         assert ledger.show(other).verdict.id == other
-    assert replay(ledger.recorded()).identical == len(others)
+    assert replay_all(ledger).identical == len(others)
     ledger.close()
     assert traces(tmp_path) == set()
     assert ident.encode() in path.read_bytes()  # the tombstone

@@ -13,8 +13,8 @@ from neuron_council.checker.verifier import verify
 from neuron_council.evidence.verdict import Verdict
 from neuron_council.ledger import codec
 from neuron_council.ledger.codec import Decision
-from neuron_council.ledger.ledger import Ledger
-from neuron_council.replay import replay
+from neuron_council.ledger.ledger import Kept, Ledger
+from neuron_council.replay import replay_all
 from neuron_council.rpc import wire
 
 any_case = st.one_of(cases(), cases(tame_packs, orderly=True, min_loops=1))
@@ -48,12 +48,12 @@ def test_the_ledger_gives_back_what_it_was_given_and_replays_it_alike(tmp_path, 
         verdicts.append(Verdict(str(uuid.uuid4()), pack, debate, report, decided, latency_ms, warnings=(warning,)))
     try:
         for verdict in verdicts:
-            assert ledger.add(verdict, about={}) is not None
+            assert ledger.add(verdict, about={}) == Kept(verdict)
         for verdict in verdicts:
             shown = ledger.show(verdict.id).verdict
             assert shown == verdict
             assert wire.verdict(shown) == wire.verdict(verdict)
-        found = replay(ledger.recorded())
+        found = replay_all(ledger)
         assert (found.checked, found.identical, found.differing) == (len(verdicts), len(verdicts), ())
         entries = ledger.list().entries
         assert [entry.id for entry in entries] == [verdict.id for verdict in reversed(verdicts)]

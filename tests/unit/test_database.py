@@ -308,15 +308,22 @@ def test_another_file_in_its_place_is_the_ledger_from_now_on(
 # A corrupt file, as two see it
 
 
+def corrupt() -> sqlite3.DatabaseError:
+    """What sqlite3 raises for a torn page."""
+    error = sqlite3.DatabaseError("database disk image is malformed")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
 def test_a_new_file_is_not_set_aside_for_the_old_one_s_fault(open_database: Callable[[], Database], path: Path) -> None:
     """Two processes have the corrupt file open; the one that comes later must not take the other's new file for it."""
     one, two = open_database(), open_database()
     assert count(one) == count(two) == 0
     with pytest.raises(CorruptLedgerError), two.transaction():  # noqa: PT012 - what happens meanwhile, and what is seen then
         with pytest.raises(CorruptLedgerError), one.transaction():
-            raise sqlite3.DatabaseError("database disk image is malformed")
+            raise corrupt()
         bury(one, "kept")
-        raise sqlite3.DatabaseError("database disk image is malformed")
+        raise corrupt()
     assert count(two) == count(one) == 1
     assert len(list(path.parent.glob("ledger.db.corrupt-*[0-9]"))) == 1
 

@@ -56,6 +56,8 @@ class Bench:
         self.answer: Callable[[Due, str], Awaitable[bool]] = self.settle
         self.tasks: list[asyncio.Task[None]] = []
 
+    async def remind(self) -> None: ...
+
     async def settle(self, due: Due, owner: str) -> bool:
         return self.ledger.add(judged(due.pack), about=ABOUT, owner=owner) is not None
 
@@ -68,7 +70,7 @@ class Bench:
             return await self.answer(due, owner)
 
         async with closing(Keeper(self.home)) as keeper:
-            reevaluator = Reevaluator(keeper, [self.backend], judge, self.idle)
+            reevaluator = Reevaluator(keeper, [self.backend], judge, remind=self.remind, idle=self.idle)
             task = asyncio.create_task(reevaluator.run())
             self.tasks.append(task)
             try:
@@ -135,7 +137,7 @@ async def test_it_looks_soon_and_then_less_often_but_every_five_seconds(bench: B
 @pytest.mark.usefixtures("hurry")
 async def test_the_back_off_begins_anew_after_a_quiet_time(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reevaluators, "QUIET_S", 0.001)
-    monkeypatch.setattr(reevaluators, "PAUSES_S", (0.02, 5.0))
+    monkeypatch.setattr(reevaluators, "PAUSES_S", (0.02, 0.02, 5.0))
     async with bench.running() as reevaluator:
         await asyncio.sleep(0.1)
         bench.queue(TEA.claim)
@@ -420,16 +422,20 @@ async def test_a_missing_model_keeps_the_claim_in_the_queue(stub: Stub, servers:
     assert await council.reevaluate() == 0
 
 
-async def test_two_servers_settle_each_claim_once(stub: Stub, servers: Servers) -> None:
+async def test_two_servers_settle_each_claim_once_and_both_clients_are_told(
+    stub: Stub, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reevaluators, "QUIET_S", 0.1)
     away, _ = await servers(refusing_url())
     olds = [await away.verify(ContextPack(f"Queued claim {number}.")) for number in range(6)]
     await away.close()
     stub.script(default={"delay": 0.1})
     (one, told_one), (two, told_two) = [await servers(stub.url) for _ in range(2)]
-    await until(lambda: len(told_one) + len(told_two) == 6, within_s=15)
-    told = told_one + told_two
-    assert {each.old for each in told} == {old.id for old in olds}
-    assert len({each.verdict.id for each in told}) == 6
+    await until(lambda: len(told_one) == len(told_two) == 6, within_s=15)
+    for told in (told_one, told_two):
+        assert {each.old for each in told} == {old.id for old in olds}
+        assert len({each.verdict.id for each in told}) == 6
+    assert set(told_one) == set(told_two)
     assert len(stub.votes(NEURON)) == 6
     assert (await one.health()).pending == (await two.health()).pending == 0
 
