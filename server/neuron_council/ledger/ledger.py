@@ -277,7 +277,7 @@ class Ledger:
             row = db.execute("SELECT seq, tags FROM verdict WHERE id = ?", (verdict_id,)).fetchone()
             if row is None:
                 raise _unknown(verdict_id)
-            if not REVIEWABLE & set(json.loads(row[1])):
+            if not REVIEWABLE & set(_words(row[1])):
                 raise ReviewError("Only a verdict that is parked, flagged or split awaits a person's decision.")
             db.execute(
                 "INSERT INTO review (verdict, decision, note, at) VALUES (?, ?, ?, ?) ON CONFLICT (verdict) "
@@ -471,12 +471,21 @@ def _shown(row: sqlite3.Row) -> Shown:
             report=decision.report,
             outcome=decision.outcome,
             latency_ms=row["latency_ms"],
-            warnings=tuple(json.loads(row["warnings"])),
+            warnings=_words(row["warnings"]),
         )
     except ValueError as error:
         raise LedgerError(f"The verdict {row['id']} in the ledger cannot be read: {error}.") from error
     review = Review(row["reviewed"], row["note"], row["reviewed_at"]) if row["reviewed"] else None
     return Shown(verdict, review, row["supersedes"], row["at"])
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """The texts of a JSON list; none where it cannot be read any more."""
+    try:
+        words = json.loads(text)
+    except ValueError:
+        return ()
+    return tuple(map(str, words)) if isinstance(words, list) else ()
 
 
 def _entry(row: sqlite3.Row) -> Entry:
@@ -505,8 +514,8 @@ def _entry(row: sqlite3.Row) -> Entry:
         confidence=confidence,
         majority=majority,
         summary=summary,
-        tags=tuple(json.loads(tags)),
-        council_votes=tuple(json.loads(votes)),
+        tags=_words(tags),
+        council_votes=_words(votes),
         latency_ms=latency_ms,
         supersedes=supersedes,
         review=Review(*review) if review[0] else None,
@@ -518,8 +527,8 @@ def _recorded(row: sqlite3.Row) -> Recorded:
     try:
         debate = codec.load_evidence(row["evidence"])
         lenses = codec.load_decision(row["decision"]).report.lenses
-        tags = tuple(json.loads(row["tags"]))
     except ValueError:
         return Recorded(row["id"], pack, None, row["status"], row["confidence"], (), ())
+    tags = _words(row["tags"])
     findings = tuple((lens.lens, finding.oracle, finding.proven) for lens in lenses for finding in lens.findings)
     return Recorded(row["id"], pack, debate, row["status"], row["confidence"], tags, findings)
