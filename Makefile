@@ -24,7 +24,7 @@ test: setup  ## all tests, those in Emacs included
 ifdef CI
 	@tests/elisp/fetch-emacs-30 || echo "Emacs 30 cannot be had here: the tests run on $(EMACS) alone."
 endif
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n auto
 
 lint: setup  ## ruff, mypy, the import contracts, and the Emacs code's own checks
 	@$(BIN)/ruff check .
