@@ -9,7 +9,8 @@
 
 ;;; Code:
 
-(require 'neuron-council-verify)
+(require 'neuron-council-held)
+(require 'neuron-council-unsent)
 
 (defcustom neuron-council-store-function 'engram-write
   "The function that stores a memory the policy lets in.
@@ -22,36 +23,46 @@ number), :council-tags (a list of strings) and :council-id (a string)."
 
 (defcustom neuron-council-quarantine-function nil
   "The function that gets a flagged memory under the policy `quarantine'.
-It is called as `neuron-council-store-function' is, in its place.  When
-nil, `quarantine' does what `tag' does."
+It is called as `neuron-council-store-function' is, in its place, and
+\\[neuron-council-restore] stores the memory after all.  When nil,
+`quarantine' does what `tag' does."
   :type '(choice (const :tag "None" nil) function)
   :risky t
   :group 'neuron-council)
 
 (defcustom neuron-council-flagged-policy 'tag
-  "What becomes of a memory that the council flagged."
+  "What becomes of a memory that the council flagged.
+One that is not stored can be, later, with \\[neuron-council-restore]."
   :type '(choice (const :tag "Store it with its tags" tag)
                  (const :tag "Give it to the quarantine function" quarantine)
                  (const :tag "Do not store it" reject))
   :group 'neuron-council)
 
 (defcustom neuron-council-parked-policy 'tag
-  "What becomes of a memory on which the council leaves the decision to a person."
-  :type '(choice (const :tag "Store it with its tags" tag))
+  "What becomes of a memory on which the council leaves the decision to a person.
+With `hold' it is kept in a file until \\[neuron-council-accept] stores it
+or \\[neuron-council-reject] drops it.  What a file cannot keep (store
+arguments that are buffers, markers or functions) is stored with its tags."
+  :type '(choice (const :tag "Store it with its tags" tag)
+                 (const :tag "Keep it until a person decides" hold))
   :group 'neuron-council)
 
 (defconst neuron-council-capture--policy
   '(("council-unavailable")
-    ("council-parked" neuron-council-parked-policy tag)
+    ("council-parked" neuron-council-parked-policy tag hold)
     ("council-flagged" neuron-council-flagged-policy tag quarantine reject))
   "The storage policy, first match first: a tag, the option for it, its values.
 Without an option, and where no tag matches, the memory is stored.")
 
-(defun neuron-council-capture--check ()
-  "Signal a `user-error' where a memory could not be stored as the options say."
+(defun neuron-council-capture-check-store ()
+  "Signal a `user-error' where there is no function that stores a memory."
   (unless (functionp neuron-council-store-function)
     (user-error "The store function `%s' is not defined: set `neuron-council-store-function'"
-                neuron-council-store-function))
+                neuron-council-store-function)))
+
+(defun neuron-council-capture--check ()
+  "Signal a `user-error' where a memory could not be stored as the options say."
+  (neuron-council-capture-check-store)
   (pcase-dolist (`(,_ . ,row) neuron-council-capture--policy)
     (when (and row (not (memq (symbol-value (car row)) (cdr row))))
       (user-error "`%s' is %S: set it to %s" (car row) (symbol-value (car row))
@@ -61,30 +72,63 @@ Without an option, and where no tag matches, the memory is stored.")
     (user-error "The quarantine function `%s' is not defined: set `neuron-council-quarantine-function'"
                 neuron-council-quarantine-function)))
 
-(defun neuron-council-capture--function (tags)
-  "Return the function that the policy has store a memory with TAGS, or nil."
+(defun neuron-council-capture--decide (tags)
+  "Return what the policy says of a memory with TAGS, a symbol."
   (let ((row nil))
     (dolist (each (reverse neuron-council-capture--policy))
       (when (member (car each) tags)
         (setq row each)))
-    (pcase (and (cadr row) (symbol-value (cadr row)))
-      ('reject nil)
-      ('quarantine (or neuron-council-quarantine-function neuron-council-store-function))
-      (_ neuron-council-store-function))))
+    (let ((policy (if (cadr row) (symbol-value (cadr row)) 'tag)))
+      (if (and (eq policy 'quarantine) (null neuron-council-quarantine-function)) 'tag policy))))
+
+(defun neuron-council-capture-call (function store-args confidence tags id)
+  "Have FUNCTION store a memory with STORE-ARGS, as judged by the verdict ID.
+CONFIDENCE and TAGS are what it came to; return what FUNCTION returned."
+  (apply function (append store-args
+                          (list :council-confidence confidence :council-tags tags :council-id id))))
+
+(defun neuron-council-capture--keep (verdict store-args reason said)
+  "Keep the memory of STORE-ARGS, not stored for REASON, with VERDICT.
+Say SAID then.  Return nil where it cannot be kept, and say so."
+  (condition-case problem
+      (progn
+        (neuron-council-held-keep verdict store-args reason)
+        (message "%s" (substitute-command-keys said))
+        t)
+    (error
+     (neuron-council-rpc-log "%s cannot be kept: %s" (plist-get verdict :id) (car problem))
+     (message "The memory cannot be kept for a later decision: %s" (neuron-council-rpc-condition-text problem))
+     nil)))
 
 (defun neuron-council-capture--store (verdict store-args)
   "Store a memory with STORE-ARGS as the policy for VERDICT says.
-Return what the store function returned, nil where the policy rejects."
+Return what the store function returned, nil where the policy stores
+nothing."
   (let* ((tags (plist-get verdict :tags))
-         (function (neuron-council-capture--function tags)))
+         (call (lambda (function)
+                 (neuron-council-capture-call function store-args (plist-get verdict :confidence) tags
+                                              (plist-get verdict :id)))))
     (when (member "council-unavailable" tags)
       (message "%s; the memory is stored with the tag council-unavailable"
                (replace-regexp-in-string "\\.\\'" "" (neuron-council-text-plain (plist-get verdict :summary)))))
-    (when function
-      (apply function (append store-args
-                              (list :council-confidence (plist-get verdict :confidence)
-                                    :council-tags tags
-                                    :council-id (plist-get verdict :id)))))))
+    (pcase (neuron-council-capture--decide tags)
+      ('hold
+       (unless (neuron-council-capture--keep
+                verdict store-args 'parked
+                "The council leaves the decision on this memory to you: \\[neuron-council-accept] stores it, \
+\\[neuron-council-reject] drops it")
+         (funcall call neuron-council-store-function)))
+      ('reject
+       (neuron-council-capture--keep
+        verdict store-args 'rejected
+        "The council flagged this memory, so it is not stored; \\[neuron-council-restore] stores it after all")
+       nil)
+      ('quarantine
+       (neuron-council-capture--keep
+        verdict store-args 'quarantined
+        "The council flagged this memory, so it is in quarantine; \\[neuron-council-restore] stores it after all")
+       (funcall call neuron-council-quarantine-function))
+      (_ (funcall call neuron-council-store-function)))))
 
 ;;;###autoload
 (defun neuron-council-capture-memory (claim context &rest store-args)
@@ -92,13 +136,15 @@ Return what the store function returned, nil where the policy rejects."
 CONTEXT is a string or nil.  The memory is stored by calling
 `neuron-council-store-function' with STORE-ARGS followed by
 :council-confidence, :council-tags and :council-id; return what that
-returned, or nil where the policy rejected the memory.
+returned, or nil where the policy rejected the memory or holds it for a
+person to decide.
 
 The policies are `neuron-council-flagged-policy' and
 `neuron-council-parked-policy'.  When the council cannot judge CLAIM (no
 server, no answer within `neuron-council-timeout', a claim that it
 refuses), the memory is stored with the tag council-unavailable and a
-message says why.
+message says why.  What it could have judged is judged when a server is
+ready, see `neuron-council-reevaluated-functions'.
 
 This waits for the verdict.  \\[keyboard-quit] aborts: nothing is stored,
 and the models are stopped.  `neuron-council-capture-memory-async' does
@@ -108,7 +154,7 @@ not wait."
         (since (float-time)))
     (neuron-council-capture--store
      (condition-case problem
-         (neuron-council-verify-wait claim context id)
+         (neuron-council-unsent-wait claim context id)
        (neuron-council-cancelled (signal (car problem) (cdr problem)))
        (error (neuron-council-verify-unavailable claim id problem since)))
      store-args)))
@@ -123,7 +169,7 @@ alive then; an error of the store function is caught, logged and shown.
 memory still waiting when Emacs is left is stored with the tag
 council-unavailable."
   (neuron-council-capture--check)
-  (neuron-council-verify-submit claim context (neuron-council-verify-new-id)
+  (neuron-council-unsent-submit claim context (neuron-council-verify-new-id)
                                 (lambda (verdict condition)
                                   (unless (eq (car condition) 'neuron-council-cancelled)
                                     (neuron-council-capture--store verdict store-args)))))

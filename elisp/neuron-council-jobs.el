@@ -42,7 +42,8 @@
   (unless (or noninteractive (not neuron-council-show-progress))
     (let ((awaited nil) (others nil))
       (dolist (job neuron-council-rpc-jobs)
-        (cond ((neuron-council-job-callback job) (unless (neuron-council-rpc-job-done-p job) (push job others)))
+        (cond ((neuron-council-job-background job))
+              ((neuron-council-job-callback job) (unless (neuron-council-rpc-job-done-p job) (push job others)))
               ((not awaited) (setq awaited job))))
       (neuron-council-jobs--show-mode-line others)
       (neuron-council-jobs--echo (and awaited (concat "Council: " (neuron-council-jobs--words awaited)))))))
@@ -77,7 +78,7 @@
   "Return the job to cancel, read from the user where there are several."
   (let ((choices nil))
     (dolist (job neuron-council-rpc-jobs)
-      (unless (neuron-council-rpc-job-done-p job)
+      (unless (or (neuron-council-rpc-job-done-p job) (neuron-council-job-background job))
         (push (cons (format "%d: %s" (1+ (length choices))
                             (truncate-string-to-width (neuron-council-job-label job) 70 nil nil t))
                     job)

@@ -278,6 +278,18 @@ WIDTH columns (80 if nil).  What models wrote in it is plain text."
   (with-current-buffer (neuron-council-report-buffer)
     (neuron-council-report--render)))
 
+(defun neuron-council-report-verdicts ()
+  "Return the verdicts of the buffer, the newest first."
+  neuron-council-report--verdicts)
+
+(defun neuron-council-report-remove (id)
+  "Remove the verdict ID from the buffer, if it is there."
+  (let ((others (seq-remove (lambda (verdict) (equal id (plist-get verdict :id))) neuron-council-report--verdicts)))
+    (unless (equal others neuron-council-report--verdicts)
+      (setq neuron-council-report--verdicts others)
+      (with-current-buffer (neuron-council-report-buffer)
+        (neuron-council-report--render)))))
+
 (defun neuron-council-report-show (&optional id)
   "Display the buffer of the verdicts, at the verdict ID or at the newest."
   (let ((buffer (neuron-council-report-buffer)))

@@ -78,6 +78,7 @@ server is started."
 
 (define-error 'neuron-council-error "Neuron Council")
 (define-error 'neuron-council-refused "Neuron Council" 'neuron-council-error)
+(define-error 'neuron-council-unknown "Neuron Council" 'neuron-council-error)
 (define-error 'neuron-council-cancelled "Neuron Council" 'neuron-council-error)
 (define-error 'neuron-council-not-found "Neuron Council" '(neuron-council-error user-error))
 
@@ -220,6 +221,7 @@ or set it to nil and run: %s"
 (cl-defstruct (neuron-council-rpc--server (:constructor neuron-council-rpc--make-server) (:copier nil))
   "One process of the server."
   command
+  home                                  ; its NEURON_HOME
   connection
   process
   stderr                                ; pipe process
@@ -236,6 +238,7 @@ or set it to nil and run: %s"
   label                                 ; a few words for a person, maybe model or user text
   callback                              ; called once with RESULT and CONDITION, one of them nil; nil if waited for
   watcher                               ; called with the job whenever `note' has changed
+  background                            ; non-nil for one that no person asked for
   buffer                                ; where `callback' runs, if it is still alive
   (state 'made)                         ; made, queued, sent, done
   server                                ; the server it was given to
@@ -251,6 +254,14 @@ or set it to nil and run: %s"
 
 (defvar neuron-council-rpc-jobs-hook nil
   "Run when a job begins, gets on or ends; must be quick.")
+
+(defvar neuron-council-rpc-ready-hook nil
+  "Run when a server has become ready, behind the jobs that waited for it.")
+
+(defvar neuron-council-rpc-notification-functions nil
+  "Called with the method and the parameters of a notification until one knows it.
+They run in the process filter, from before the first message of a
+server, so they must be quick and wait for nothing.")
 
 (defvar neuron-council-rpc--tokens 0
   "How many tokens this Emacs has made.")
@@ -275,7 +286,7 @@ will be waited for.  WATCHER gets the job as it gets on."
   "Return the token by which the server knows JOB."
   (plist-get (neuron-council-job-params job) :workDoneToken))
 
-(defun neuron-council-rpc--guard (what function &rest arguments)
+(defun neuron-council-rpc-guard (what function &rest arguments)
   "Call FUNCTION with ARGUMENTS; log an error of it as one of WHAT.
 Nothing of ours may let an error out to jsonrpc.el: Emacs 28 freezes for
 two seconds then, or ends where it runs in batch."
@@ -292,7 +303,7 @@ two seconds then, or ends where it runs in batch."
     (with-temp-buffer
       (when (buffer-live-p (neuron-council-job-buffer job))
         (set-buffer (neuron-council-job-buffer job)))
-      (neuron-council-rpc--guard "a council callback" (neuron-council-job-callback job)
+      (neuron-council-rpc-guard "a council callback" (neuron-council-job-callback job)
                                  (neuron-council-job-result job) (neuron-council-job-condition job)))))
 
 (defun neuron-council-rpc-end (job result condition)
@@ -309,7 +320,7 @@ two seconds then, or ends where it runs in batch."
     (if (neuron-council-job-callback job)
         (run-at-time 0 nil #'neuron-council-rpc-deliver job)
       (setq neuron-council-rpc-jobs (delq job neuron-council-rpc-jobs)))
-    (neuron-council-rpc--guard "a council display" #'run-hooks 'neuron-council-rpc-jobs-hook)))
+    (neuron-council-rpc-guard "a council display" #'run-hooks 'neuron-council-rpc-jobs-hook)))
 
 (defun neuron-council-rpc-cancel (job condition)
   "End JOB with CONDITION and tell the server, so that the models stop."
@@ -339,6 +350,7 @@ two seconds then, or ends where it runs in batch."
         (text (plist-get answer :message)))
     (list (pcase code
             (-32602 'neuron-council-refused)
+            (-32001 'neuron-council-unknown)
             (_ 'neuron-council-error))
           (if (stringp text) (neuron-council-text-plain text) (format "the server answered error %s" code)))))
 
@@ -382,7 +394,7 @@ Whatever stands in the way is the condition that JOB ends with."
           (neuron-council-rpc--send job)))
     (neuron-council-error (neuron-council-rpc-end job nil problem))
     (error (neuron-council-rpc-end job nil (list 'neuron-council-error (error-message-string problem)))))
-  (neuron-council-rpc--guard "a council display" #'run-hooks 'neuron-council-rpc-jobs-hook))
+  (neuron-council-rpc-guard "a council display" #'run-hooks 'neuron-council-rpc-jobs-hook))
 
 (defun neuron-council-rpc-await (job)
   "Submit JOB, wait for its end, return its result or signal its condition.
@@ -426,6 +438,19 @@ It starts in less than one; its models are loaded afterwards.")
        (process-live-p (neuron-council-rpc--server-process server))
        ;; Without its buffer a process lives a little longer, but jsonrpc.el hears it no more.
        (buffer-live-p (process-buffer (neuron-council-rpc--server-process server)))))
+
+(defun neuron-council-rpc-ready-p ()
+  "Return non-nil while a server takes requests."
+  (and (neuron-council-rpc--live-p neuron-council-rpc--server)
+       (eq (neuron-council-rpc--server-state neuron-council-rpc--server) 'ready)))
+
+(defun neuron-council-rpc-home ()
+  "Return the NEURON_HOME of the server that lives, else of the next one."
+  (if (neuron-council-rpc--live-p neuron-council-rpc--server)
+      (neuron-council-rpc--server-home neuron-council-rpc--server)
+    (let ((home (getenv "NEURON_HOME")))
+      ;; The server runs in the user's folder.
+      (file-name-as-directory (expand-file-name (if (member home '(nil "")) ".neuron" home) "~/")))))
 
 (defun neuron-council-rpc--ensure ()
   "Return a live server, started if there is none.
@@ -485,7 +510,7 @@ Signal `neuron-council-error' where that cannot be, now or for good."
                                                   :connection-type 'pipe :coding 'utf-8-emacs-unix
                                                   :noquery t :stderr stderr))))
                  :notification-dispatcher (lambda (_ method params)
-                                            (neuron-council-rpc--guard "a council notification"
+                                            (neuron-council-rpc-guard "a council notification"
                                                                        #'neuron-council-rpc--notified method params))
                  :on-shutdown (lambda (_) (neuron-council-rpc--died server))))
          (size neuron-council-events-buffer-size)
@@ -527,13 +552,14 @@ behind it are read only when the filter runs again."
      (lambda (process change)
        (let ((inhibit-message t)
              (message-log-max nil))
-         (neuron-council-rpc--guard "a council sentinel" sentinel process change))))
+         (neuron-council-rpc-guard "a council sentinel" sentinel process change))))
     ;; Any Lisp thread may wait for a verdict.
     (set-process-thread process nil)))
 
 (defun neuron-council-rpc--start (command)
   "Start the server by COMMAND and return it; its greeting comes later."
-  (let ((server (neuron-council-rpc--make-server :command command :started (float-time))))
+  (let ((server (neuron-council-rpc--make-server :command command :home (neuron-council-rpc-home)
+                                                 :started (float-time))))
     (neuron-council-rpc--connect server)
     (neuron-council-rpc--shield (neuron-council-rpc--server-process server))
     (set-process-thread (neuron-council-rpc--server-stderr server) nil)
@@ -560,7 +586,7 @@ behind it are read only when the filter runs again."
            :capabilities (make-hash-table)
            :initializationOptions (neuron-council-rpc--json neuron-council-initialization-options))
      :success-fn (lambda (result)
-                   (neuron-council-rpc--guard "the start of the council's server"
+                   (neuron-council-rpc-guard "the start of the council's server"
                                               #'neuron-council-rpc--greeted server result))
      :error-fn (lambda (answer)
                  (unless (eql (plist-get answer :code) -1)
@@ -596,7 +622,9 @@ update the server: %s"
       (dolist (job (reverse neuron-council-rpc-jobs))
         (when (and (eq (neuron-council-job-server job) server)
                    (eq (neuron-council-job-state job) 'queued))
-          (neuron-council-rpc--send job)))))))
+          (neuron-council-rpc--send job)))
+      (run-at-time 0 nil #'neuron-council-rpc-guard "the start of the council's server"
+                   #'run-hooks 'neuron-council-rpc-ready-hook)))))
 
 (defun neuron-council-rpc--start-timed-out (server)
   "Give SERVER up, which has not answered `initialize'."
@@ -614,7 +642,9 @@ update the server: %s"
          (dolist (job neuron-council-rpc-jobs)
            (when (equal token (neuron-council-rpc--token job))
              (neuron-council-rpc--noted job (neuron-council-text-plain text)))))))
-    (_ (neuron-council-rpc-log "The server sent %s" method))))
+    (_ (unless (run-hook-with-args-until-success 'neuron-council-rpc-notification-functions
+                                                 method (neuron-council-rpc--lisp params))
+         (neuron-council-rpc-log "The server sent %s" method)))))
 
 (defvar neuron-council-rpc--display-timer nil
   "Timer of the next display of what jobs have got to.")
@@ -629,9 +659,9 @@ update the server: %s"
                          (setq neuron-council-rpc--display-timer nil)
                          (dolist (job neuron-council-rpc-jobs)
                            (when (neuron-council-job-watcher job)
-                             (neuron-council-rpc--guard "a council display"
+                             (neuron-council-rpc-guard "a council display"
                                                         (neuron-council-job-watcher job) job)))
-                         (neuron-council-rpc--guard "a council display"
+                         (neuron-council-rpc-guard "a council display"
                                                     #'run-hooks 'neuron-council-rpc-jobs-hook))))))
 
 ;;;; The end of a server

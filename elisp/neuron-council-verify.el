@@ -48,7 +48,7 @@ CALLBACK and WATCHER are those of `neuron-council-rpc-make-job'.  Signal
            (and context (list :context (neuron-council-verify--text 'context context))))
    (neuron-council-text-plain claim) callback watcher))
 
-(defun neuron-council-verify--check (verdict)
+(defun neuron-council-verify-check (verdict)
   "Return VERDICT if it can be one, else signal `neuron-council-error'."
   (unless (and (consp verdict) (numberp (plist-get verdict :confidence)) (listp (plist-get verdict :tags)))
     (signal 'neuron-council-error '("the server's answer is no verdict; is it of the same version as this package?")))
@@ -65,16 +65,16 @@ and :error with what CONDITION says.  SINCE is when the wait began."
           :status "unavailable" :tier nil :majority nil :cached nil :warnings nil :votes nil :report nil
           :error text)))
 
-(defun neuron-council-verify-submit (claim context id function &optional watcher)
+(defun neuron-council-verify-submit (claim context id function &optional watcher prepare)
   "Have CLAIM judged against CONTEXT as ID, and return the job at once.
 FUNCTION is called once and later with a verdict and a condition: with a
 condition the verdict is the unavailable one.  WATCHER gets the job as it
-gets on.  Nothing is signalled."
+gets on, PREPARE before it is submitted.  Nothing is signalled."
   (let* ((since (float-time))
          (callback (lambda (verdict condition)
                      (unless condition
                        (condition-case problem
-                           (neuron-council-verify--check verdict)
+                           (neuron-council-verify-check verdict)
                          (neuron-council-error (setq condition problem))))
                      (funcall function
                               (if condition
@@ -83,6 +83,7 @@ gets on.  Nothing is signalled."
                               condition))))
     (condition-case problem
         (let ((job (neuron-council-verify-job claim context id callback watcher)))
+          (when prepare (funcall prepare job))
           (neuron-council-rpc-submit job)
           job)
       (neuron-council-error
@@ -91,11 +92,13 @@ gets on.  Nothing is signalled."
          (neuron-council-rpc-end job nil problem)
          job)))))
 
-(defun neuron-council-verify-wait (claim context id)
+(defun neuron-council-verify-wait (claim context id &optional prepare)
   "Have CLAIM judged against CONTEXT as ID, and wait for the verdict.
-Return it, or signal `neuron-council-error' or one of its children."
-  (neuron-council-verify--check
-   (neuron-council-rpc-await (neuron-council-verify-job claim context id nil))))
+PREPARE gets the job before it is submitted.  Return the verdict, or
+signal `neuron-council-error' or one of its children."
+  (let ((job (neuron-council-verify-job claim context id nil)))
+    (when prepare (funcall prepare job))
+    (neuron-council-verify-check (neuron-council-rpc-await job))))
 
 ;;;###autoload
 (defun neuron-council-verify-async (claim context callback)

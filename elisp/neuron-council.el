@@ -17,6 +17,8 @@
 ;;   (neuron-council-capture-memory CLAIM CONTEXT . STORE-ARGS)   judges, then stores as the policy says
 ;;   (neuron-council-capture-memory-async CLAIM CONTEXT . STORE-ARGS)
 ;;   M-x neuron-council-verify-region                 judges the text in the region
+;;   M-x neuron-council-accept, -reject, -restore     decide on a memory that was not stored
+;;   neuron-council-reevaluated-functions             hear of verdicts that come after a memory was stored
 ;;
 ;; `council-verify', `council-verify-async', `council-verify-region' and `capture-memory-with-council' are other names
 ;; of these.  The server is started by the first request; see `neuron-council-server-command'.
@@ -31,6 +33,7 @@
 (require 'neuron-council-jobs)
 (require 'neuron-council-region)
 (require 'neuron-council-report)
+(require 'neuron-council-review)
 (require 'neuron-council-rpc)
 (require 'neuron-council-verify)
 
@@ -103,6 +106,9 @@ package is loaded."
     (define-key map "s" #'neuron-council-show-verdict)
     (define-key map "c" #'neuron-council-clear-marks)
     (define-key map "k" #'neuron-council-cancel)
+    (define-key map "a" #'neuron-council-accept)
+    (define-key map "x" #'neuron-council-reject)
+    (define-key map "u" #'neuron-council-restore)
     (define-key map "l" #'neuron-council-show-log)
     (define-key map "q" #'neuron-council-stop)
     (define-key map "g" #'neuron-council-restart)

@@ -89,7 +89,7 @@
 
 (ert-deftest neuron-council-test-capture-policy-options-offer-what-works ()
   (should (equal (mapcar (lambda (choice) (car (last choice))) (cdr (get 'neuron-council-parked-policy 'custom-type)))
-                 '(tag)))
+                 '(tag hold)))
   (should (equal (mapcar (lambda (choice) (car (last choice))) (cdr (get 'neuron-council-flagged-policy 'custom-type)))
                  '(tag quarantine reject))))
 

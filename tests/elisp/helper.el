@@ -24,6 +24,9 @@
 (defvar neuron-council-test-log nil
   "The file in which the scripted server keeps what it read.")
 
+(defvar neuron-council-test-home nil
+  "The NEURON_HOME of the server and of this Emacs.")
+
 (defvar neuron-council-test-stored nil
   "What was stored, the newest first: lists of arguments.")
 
@@ -41,20 +44,27 @@
         neuron-council-rpc--deaths nil
         neuron-council-rpc--interpreters nil
         neuron-council-rpc-jobs nil
+        neuron-council-unsent--taken nil
+        neuron-council-unsent--waiting nil
+        neuron-council-reevaluated--outcomes nil
         neuron-council-report--verdicts nil
         neuron-council-test-stored nil)
   (dolist (name '("*neuron-council*" "*neuron-council log*"))
     (when (get-buffer name) (kill-buffer name))))
 
 (defmacro neuron-council-test-clean (&rest body)
-  "Run BODY without a server, memories going to `neuron-council-test-stored'."
+  "Run BODY without a server, memories going to `neuron-council-test-stored'.
+NEURON_HOME is a folder of its own, `neuron-council-test-home'."
   (declare (indent 0) (debug t))
-  `(let ((neuron-council-store-function #'neuron-council-test-store)
-         (neuron-council-test-log (make-temp-file "neuron-council-test-")))
+  `(let* ((neuron-council-store-function #'neuron-council-test-store)
+          (neuron-council-test-log (make-temp-file "neuron-council-test-"))
+          (neuron-council-test-home (file-name-as-directory (make-temp-file "neuron-council-home-" t)))
+          (process-environment (cons (concat "NEURON_HOME=" neuron-council-test-home) process-environment)))
      (unwind-protect
          (progn (neuron-council-test-reset) ,@body)
        (neuron-council-test-reset)
-       (delete-file neuron-council-test-log))))
+       (delete-file neuron-council-test-log)
+       (delete-directory neuron-council-test-home t))))
 
 (defun neuron-council-test-command (script)
   "Return the command of a server that follows SCRIPT, a plist."

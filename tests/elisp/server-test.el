@@ -14,9 +14,6 @@
 (defvar neuron-council-test-port nil
   "The port of the scripted Ollama.")
 
-(defvar neuron-council-test-home nil
-  "The NEURON_HOME of the server.")
-
 (defun neuron-council-test-server-program ()
   "Return the checkout's server program, or skip the test where it is not installed."
   (let ((program (expand-file-name ".venv/bin/neuron-council" neuron-council-test-checkout)))
@@ -53,7 +50,6 @@
   (declare (indent 1) (debug t))
   `(neuron-council-test-clean
      (let* ((neuron-council-server-command (list (neuron-council-test-server-program) "serve"))
-            (neuron-council-test-home (file-name-as-directory (make-temp-file "neuron-council-home-" t)))
             (port nil)
             (stub (make-process :name "stub-ollama" :connection-type 'pipe :noquery t :buffer nil
                                 :command (list (expand-file-name ".venv/bin/python" neuron-council-test-checkout)
@@ -63,14 +59,11 @@
                                             (setq port (string-to-number (match-string 1 text))))))))
        (unwind-protect
            (let* ((neuron-council-test-port (neuron-council-test-until port))
-                  (process-environment (append (list (concat "NEURON_HOME=" neuron-council-test-home)
-                                                     (format "OLLAMA_HOST=127.0.0.1:%d" port))
-                                               process-environment)))
+                  (process-environment (cons (format "OLLAMA_HOST=127.0.0.1:%d" port) process-environment)))
              (neuron-council-test-ollama ,script)
              (unwind-protect (progn ,@body)
                (neuron-council-test-reset)))
-         (delete-process stub)
-         (delete-directory neuron-council-test-home t)))))
+         (delete-process stub)))))
 
 (ert-deftest neuron-council-test-server-verified ()
   (neuron-council-test-with-council nil

@@ -63,7 +63,8 @@ class Terminal:
         self.process = subprocess.Popen(
             ["setsid", "--ctty", "--wait", emacs, "-Q", "-nw", "-L", HERE.parents[1] / "elisp",
              "-l", "neuron-council", "-l", keys],
-            stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm"},
+            stdin=slave, stdout=slave, stderr=slave,
+            env={**os.environ, "TERM": "xterm", "NEURON_HOME": str(folder / "home")},
         )  # fmt: skip
         os.close(slave)
         self.output = b""

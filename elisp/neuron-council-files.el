@@ -1,0 +1,137 @@
+;;; neuron-council-files.el --- What must outlive Emacs  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A record is a property list in a file of its own, in a folder under NEURON_HOME, for the user's eyes alone.  The file
+;; is named ID.eld or ID.NUMBER.eld after a verdict; when that is forgotten, the server removes ID.* too.
+;;
+;; A file is written under another name and renamed, so that nobody reads half of one.  It is read back as data, never
+;; evaluated, and set aside where it is no record.
+
+;;; Code:
+
+(require 'neuron-council-rpc)
+
+(defconst neuron-council-files--version 1
+  "The version of the records that are written.")
+
+(defconst neuron-council-files--id "[[:xdigit:]]\\{8\\}\\(?:-[[:xdigit:]]\\{4\\}\\)\\{3\\}-[[:xdigit:]]\\{12\\}"
+  "Regular expression of a verdict's id, a UUID.")
+
+(defun neuron-council-files-folder (name)
+  "Return the folder NAME of records, which may not be there yet."
+  (expand-file-name (concat "council/" name "/") (neuron-council-rpc-home)))
+
+(defun neuron-council-files-name (folder id &optional number)
+  "Return the file in FOLDER for the verdict ID and NUMBER.
+Signal `neuron-council-error' for an ID that is no UUID."
+  (unless (and (stringp id) (string-match-p (concat "\\`" neuron-council-files--id "\\'") id))
+    (signal 'neuron-council-error (list (format "%s is no id of a verdict" id))))
+  (concat folder id (and number (format ".%d" number)) ".eld"))
+
+(defun neuron-council-files-parse (file)
+  "Return a list of the id and the number, maybe nil, in the name of FILE, or nil."
+  (let ((name (file-name-nondirectory file)))
+    (when (string-match (concat "\\`\\(" neuron-council-files--id "\\)\\(?:\\.\\([0-9]+\\)\\)?\\.eld\\'") name)
+      (list (match-string 1 name)
+            (and (match-beginning 2) (string-to-number (match-string 2 name)))))))
+
+(defun neuron-council-files-list (folder &optional id)
+  "Return the files of records in FOLDER, those of the verdict ID if given."
+  (let ((files nil))
+    (when (file-directory-p folder)
+      (dolist (file (directory-files folder t "\\.eld\\'"))
+        (let ((parsed (neuron-council-files-parse file)))
+          (when (and parsed (or (null id) (equal id (car parsed))))
+            (push file files)))))
+    (nreverse files)))
+
+(defun neuron-council-files-print (record)
+  "Return the text of RECORD, which `read' takes back."
+  (let ((print-length nil)
+        (print-level nil)
+        (print-circle t)
+        (print-gensym t)
+        (print-quoted t)
+        (print-escape-newlines t)
+        (print-escape-control-characters t)
+        (print-escape-nonascii t)
+        (float-output-format nil))
+    (prin1-to-string (append (list :version neuron-council-files--version) record))))
+
+(defun neuron-council-files-write (file record &optional durable)
+  "Write RECORD to FILE, which must not exist; signal an error where that fails.
+With DURABLE, wait until the disk has it; else it survives the death of
+Emacs, not of the machine."
+  (let ((draft (format "%s.%d.new" file (emacs-pid)))
+        (text (neuron-council-files-print record)))
+    (with-file-modes #o700
+      (make-directory (file-name-directory file) t))
+    (unwind-protect
+        (progn
+          (with-file-modes #o600
+            (let ((coding-system-for-write 'utf-8-emacs-unix)
+                  (write-region-inhibit-fsync (not durable))
+                  (write-region-annotate-functions nil)
+                  (write-region-post-annotation-function nil))
+              (write-region text nil draft nil 'quiet)))
+          (rename-file draft file))
+      (when (file-exists-p draft)
+        (delete-file draft)))))
+
+(defun neuron-council-files--set-aside (file)
+  "Rename FILE, which holds no record, so that it is neither read again nor lost."
+  (let ((aside (concat file ".broken")))
+    (when (file-exists-p aside)
+      (setq aside (make-temp-name (concat aside "."))))
+    (rename-file file aside)
+    (neuron-council-rpc-log "%s holds no record; it is %s now" (file-name-nondirectory file)
+                            (file-name-nondirectory aside))))
+
+(defun neuron-council-files-read (file valid-p)
+  "Return the record in FILE, of which VALID-P must be true, or nil.
+A file that holds none is set aside.  One that cannot be opened, or that a
+newer version of the package has written, is left alone."
+  (condition-case problem
+      (let ((text (with-temp-buffer
+                    (let ((coding-system-for-read 'utf-8-emacs-unix))
+                      (insert-file-contents file))
+                    (buffer-string)))
+            (record nil))
+        (condition-case nil
+            (pcase-let ((`(,value . ,end) (read-from-string text)))
+              (when (and (proper-list-p value) (string-blank-p (substring text end)))
+                (setq record value)))
+          (error nil))
+        (cond ((let ((version (plist-get record :version)))
+                 (and (integerp version) (> version neuron-council-files--version)))
+               (neuron-council-rpc-log "%s was written by a newer version" (file-name-nondirectory file))
+               nil)
+              ((and (equal (plist-get record :version) neuron-council-files--version)
+                    (equal (plist-get record :id) (car (neuron-council-files-parse file)))
+                    (funcall valid-p record))
+               record)
+              (t (neuron-council-files--set-aside file)
+                 nil)))
+    (file-error
+     (unless (eq (car problem) 'file-missing)
+       (neuron-council-rpc-log "%s cannot be read: %s" (file-name-nondirectory file) (car problem)))
+     nil)))
+
+(defun neuron-council-files-delete (file)
+  "Delete FILE, which may be gone already."
+  (condition-case nil
+      (delete-file file)
+    (file-missing nil)))
+
+(defun neuron-council-files-forget (folder id)
+  "Delete all that FOLDER holds of the verdict ID, broken files too."
+  (neuron-council-files-name folder id)
+  (when (file-directory-p folder)
+    (mapc #'neuron-council-files-delete
+          (directory-files folder t (concat "\\`" (regexp-quote id) "\\.")))))
+
+(provide 'neuron-council-files)
+;;; neuron-council-files.el ends here

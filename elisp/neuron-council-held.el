@@ -1,0 +1,88 @@
+;;; neuron-council-held.el --- Memories that were not stored  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A memory that the policy did not store is kept with what it takes to store it: the arguments of the store function
+;; and what these are followed by.  What becomes of it a person decides, see neuron-council-review.el.
+;;
+;; The files are ID.eld, and ID.2.eld and so on for further memories with the same verdict.
+
+;;; Code:
+
+(require 'neuron-council-files)
+
+(defun neuron-council-held-folder ()
+  "Return the folder of the memories that were not stored."
+  (neuron-council-files-folder "held"))
+
+(defun neuron-council-held--data (value)
+  "Return VALUE without text properties; signal `neuron-council-error' for code.
+Code in a file would run when the memory is stored."
+  (cond ((stringp value) (substring-no-properties value))
+        ((and (functionp value) (not (symbolp value)))
+         (signal 'neuron-council-error '("a function is among its arguments")))
+        ((proper-list-p value) (mapcar #'neuron-council-held--data value))
+        ((consp value)
+         (cons (neuron-council-held--data (car value)) (neuron-council-held--data (cdr value))))
+        ((vectorp value) (vconcat (mapcar #'neuron-council-held--data value)))
+        (t value)))
+
+(defun neuron-council-held--storable (args)
+  "Return ARGS as a file can keep them, or signal `neuron-council-error'.
+What is printed must come back by `read' as the same text: buffers and
+markers do not."
+  (let* ((data (neuron-council-held--data args))
+         (text (neuron-council-files-print data)))
+    (unless (equal text (condition-case nil
+                            (neuron-council-files-print (nthcdr 2 (read text)))
+                          (error nil)))
+      (signal 'neuron-council-error '("its arguments cannot be written to a file and read back")))
+    data))
+
+(defun neuron-council-held--valid-p (record)
+  "Return non-nil when RECORD can be decided on."
+  (and (memq (plist-get record :reason) '(parked rejected quarantined))
+       (stringp (plist-get record :claim))
+       (numberp (plist-get record :confidence))
+       (proper-list-p (plist-get record :tags))
+       (proper-list-p (plist-get record :store-args))))
+
+(defun neuron-council-held-keep (verdict store-args reason)
+  "Keep the memory of STORE-ARGS, which was not stored for REASON, with VERDICT.
+REASON is `parked', `rejected' or `quarantined'.  Signal an error where it
+cannot be kept."
+  (let ((record (list :id (plist-get verdict :id) :reason reason :claim (plist-get verdict :claim)
+                      :confidence (plist-get verdict :confidence) :tags (plist-get verdict :tags)
+                      :summary (plist-get verdict :summary) :time (float-time)
+                      :store-args (neuron-council-held--storable store-args)))
+        (folder (neuron-council-held-folder))
+        (number nil)
+        (kept nil))
+    (while (not kept)
+      (condition-case nil
+          (progn
+            (neuron-council-files-write
+             (neuron-council-files-name folder (plist-get verdict :id) number) record t)
+            (setq kept t))
+        (file-already-exists (setq number (1+ (or number 1))))))))
+
+(defun neuron-council-held-records (&optional id)
+  "Return the memories that are kept, those with the verdict ID if given.
+They are property lists as `neuron-council-held-keep' makes them, with
+:file; the newest is the first."
+  (let ((records nil))
+    (dolist (file (neuron-council-files-list (neuron-council-held-folder) id))
+      (let ((record (neuron-council-files-read file #'neuron-council-held--valid-p)))
+        (when record
+          (push (append record (list :file file)) records))))
+    (sort records (lambda (one other)
+                    (> (or (plist-get one :time) 0) (or (plist-get other :time) 0))))))
+
+(defun neuron-council-held-drop (record)
+  "Keep the memory RECORD no longer."
+  (neuron-council-files-delete (plist-get record :file)))
+
+(provide 'neuron-council-held)
+;;; neuron-council-held.el ends here

@@ -1,0 +1,213 @@
+;;; neuron-council-unsent.el --- Claims that reached no server  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; The claim of a memory is kept in a file from before it is sent until the server has answered, so that no death
+;; between loses it.  What is left is submitted, with its id, when a server is ready, behind whatever a person asks.
+;;
+;; A file is ID.eld, or ID.PID.eld while the process PID works on it; the renaming decides between two Emacsen.
+
+;;; Code:
+
+(require 'neuron-council-files)
+(require 'neuron-council-reevaluated)
+(require 'neuron-council-verify)
+
+(defconst neuron-council-unsent--at-a-time 2
+  "How many of these claims are submitted at a time.")
+
+(defvar neuron-council-unsent--taken nil
+  "Alist from the ids this Emacs works on to their files.")
+
+(defvar neuron-council-unsent--waiting nil
+  "Files of the claims that are still to be submitted to this server.")
+
+(defvar neuron-council-unsent--timer nil
+  "Timer of the next look at what can be submitted.")
+
+;;;; Files
+
+(defun neuron-council-unsent-folder ()
+  "Return the folder of the claims that reached no server."
+  (neuron-council-files-folder "unsent"))
+
+(defun neuron-council-unsent--valid-p (record)
+  "Return non-nil when RECORD has a claim and no context but a string."
+  (and (stringp (plist-get record :claim))
+       (or (null (plist-get record :context)) (stringp (plist-get record :context)))))
+
+(defun neuron-council-unsent--keep (job)
+  "Keep the claim of JOB, which is about to be submitted.
+Where that cannot be done it is submitted all the same."
+  (let* ((params (neuron-council-job-params job))
+         (id (plist-get params :id)))
+    (neuron-council-rpc-guard
+     "keeping a claim"
+     (lambda ()
+       (let ((file (neuron-council-files-name (neuron-council-unsent-folder) id (emacs-pid))))
+         (neuron-council-files-write file (list :id id :claim (plist-get params :claim)
+                                                :context (plist-get params :context) :time (float-time)))
+         (push (cons id file) neuron-council-unsent--taken))))))
+
+(defun neuron-council-unsent--file (id)
+  "Return the file of the claim ID, which this Emacs works on no more, or nil."
+  (let ((taken (assoc id neuron-council-unsent--taken)))
+    (setq neuron-council-unsent--taken (delq taken neuron-council-unsent--taken))
+    (cdr taken)))
+
+(defun neuron-council-unsent--drop (id)
+  "Delete the file of the claim ID."
+  (let ((file (neuron-council-unsent--file id)))
+    (when file
+      (neuron-council-rpc-guard "forgetting a claim" #'neuron-council-files-delete file))))
+
+(defun neuron-council-unsent--release (id)
+  "Leave the file of the claim ID for the next start of a server."
+  (let ((file (neuron-council-unsent--file id)))
+    (when (and file (file-exists-p file))
+      (neuron-council-rpc-guard "keeping a claim" #'rename-file file
+                                (neuron-council-files-name (file-name-directory file) id)))))
+
+(defun neuron-council-unsent--settle (id condition)
+  "End the work on the claim ID, as its job ended: with CONDITION, or an answer.
+Its file is dropped where the server has the claim, where nobody could judge it
+and where it was taken back."
+  (if (memq (car condition) '(nil quit neuron-council-cancelled neuron-council-refused neuron-council-unknown))
+      (neuron-council-unsent--drop id)
+    (neuron-council-unsent--release id)))
+
+;;;; Claims of captures
+
+(defun neuron-council-unsent-wait (claim context id)
+  "Have CLAIM judged against CONTEXT as ID, keep it meanwhile, and wait.
+Return the verdict, or signal what `neuron-council-verify-wait' signals;
+the claim stays in its file where it reached no server."
+  (let ((condition '(quit)))
+    (unwind-protect
+        (condition-case problem
+            (prog1 (neuron-council-verify-wait claim context id #'neuron-council-unsent--keep)
+              (setq condition nil))
+          (error
+           (setq condition problem)
+           (signal (car problem) (cdr problem))))
+      (neuron-council-unsent--settle id condition))))
+
+(defun neuron-council-unsent-submit (claim context id function)
+  "Have CLAIM judged against CONTEXT as ID, keep it meanwhile; return the job.
+FUNCTION is called as `neuron-council-verify-submit' does; the claim stays
+in its file where it reached no server."
+  (neuron-council-verify-submit claim context id
+                                (lambda (verdict condition)
+                                  (neuron-council-unsent--settle id condition)
+                                  (funcall function verdict condition))
+                                nil #'neuron-council-unsent--keep))
+
+;;;; Claims of earlier times
+
+(defun neuron-council-unsent--gone-p (pid file)
+  "Return non-nil when the process PID, which took FILE, has ended."
+  (let* ((attributes (process-attributes pid))
+         (start (alist-get 'start attributes)))
+    (or (null attributes)
+        (equal (alist-get 'state attributes) "Z")
+        ;; The number may be another process's by now.  Starting times are not exact.
+        (let ((changed (file-attribute-status-change-time (file-attributes file))))
+          (and start changed (time-less-p (time-add changed 10) start))))))
+
+(defun neuron-council-unsent--free-p (file)
+  "Return non-nil when nobody works on FILE."
+  (pcase-let ((`(,id ,pid) (neuron-council-files-parse file)))
+    (and (not (assoc id neuron-council-unsent--taken))
+         (or (null pid) (= pid (emacs-pid)) (neuron-council-unsent--gone-p pid file)))))
+
+(defun neuron-council-unsent--take (file)
+  "Take FILE and return its record.
+Return nil where another Emacs was first, or FILE is broken."
+  (when (neuron-council-unsent--free-p file)
+    (let* ((id (car (neuron-council-files-parse file)))
+           (taken (neuron-council-files-name (file-name-directory file) id (emacs-pid))))
+      (condition-case nil
+          (progn
+            (unless (equal file taken)
+              (rename-file file taken t))
+            (let ((record (neuron-council-files-read taken #'neuron-council-unsent--valid-p)))
+              (when record
+                (push (cons id taken) neuron-council-unsent--taken))
+              record))
+        (file-missing nil)))))
+
+(defun neuron-council-unsent--submit (record)
+  "Submit the claim of RECORD, which this Emacs has taken."
+  (let ((id (plist-get record :id)))
+    (neuron-council-verify-submit
+     (plist-get record :claim) (plist-get record :context) id
+     (lambda (verdict condition)
+       (neuron-council-unsent--judged id verdict condition))
+     nil
+     (lambda (job) (setf (neuron-council-job-background job) t)))))
+
+(defun neuron-council-unsent--judged (id verdict condition)
+  "Take in VERDICT on the claim ID, or CONDITION where there is none."
+  (neuron-council-unsent--soon)
+  (cond
+   (condition
+    (when (memq (car condition) '(neuron-council-refused neuron-council-unknown))
+      (neuron-council-rpc-log "The unsent claim %s is given up: the server refused it" id))
+    (neuron-council-unsent--settle id condition))
+   ((equal (plist-get verdict :status) "unavailable")
+    ;; The server will announce a verdict, under the id of this one.
+    (if (equal (plist-get verdict :id) id)
+        (neuron-council-unsent--drop id)
+      (neuron-council-unsent--release id)))
+   (t
+    (let ((taken nil))
+      (unwind-protect
+          (setq taken (neuron-council-reevaluated-run id verdict))
+        (if taken
+            (neuron-council-unsent--drop id)
+          (neuron-council-unsent--release id)))))))
+
+(defun neuron-council-unsent--room-p ()
+  "Return non-nil when another claim can be submitted: no person waits."
+  (let ((room neuron-council-unsent--at-a-time))
+    (dolist (job neuron-council-rpc-jobs)
+      (cond ((not (neuron-council-job-background job))
+             (unless (neuron-council-rpc-job-done-p job) (setq room 0)))
+            ((eq (neuron-council-job-method job) :council/verify)
+             (setq room (1- room)))))
+    (> room 0)))
+
+(defun neuron-council-unsent--next ()
+  "Submit what can be submitted now."
+  (setq neuron-council-unsent--timer nil)
+  (while (and neuron-council-unsent--waiting (neuron-council-rpc-ready-p) (neuron-council-unsent--room-p))
+    (let ((record (neuron-council-unsent--take (pop neuron-council-unsent--waiting))))
+      (when record
+        (neuron-council-unsent--submit record)))))
+
+(defun neuron-council-unsent--soon ()
+  "Look in a moment for what can be submitted."
+  (when (and neuron-council-unsent--waiting (not neuron-council-unsent--timer))
+    (setq neuron-council-unsent--timer
+          (run-at-time 0 nil #'neuron-council-rpc-guard "submitting a claim" #'neuron-council-unsent--next))))
+
+(defun neuron-council-unsent--look ()
+  "Look for claims that reached no server, now that one is ready."
+  (setq neuron-council-unsent--waiting (neuron-council-files-list (neuron-council-unsent-folder)))
+  (neuron-council-unsent--soon))
+
+(defun neuron-council-unsent-forget (id)
+  "Delete what is kept of the claim ID, and submit it no more."
+  (dolist (job (copy-sequence neuron-council-rpc-jobs))
+    (when (and (neuron-council-job-background job)
+               (equal id (plist-get (neuron-council-job-params job) :id)))
+      (neuron-council-rpc-cancel job '(neuron-council-cancelled "forgotten"))))
+  (neuron-council-files-forget (neuron-council-unsent-folder) id))
+
+(add-hook 'neuron-council-rpc-ready-hook #'neuron-council-unsent--look)
+(add-hook 'neuron-council-rpc-jobs-hook #'neuron-council-unsent--soon)
+
+(provide 'neuron-council-unsent)
+;;; neuron-council-unsent.el ends here
