@@ -139,9 +139,11 @@ def claims(client: int, first: int, count: int, shared: int) -> list[Json]:
 
 
 def harass(clients: list[Client]) -> None:
-    """Kill each server once while it works the queue."""
+    """Kill each server once while both work the queue."""
     for client in clients:
-        time.sleep(client.chance.uniform(0.05, 0.3))
+        client.ask("council/reevaluate")  # instead of waiting until it looks
+    for client in clients:
+        time.sleep(client.chance.uniform(0.2, 0.6))
         client.kill()
         client.restart()
 
@@ -169,11 +171,12 @@ def test_what_was_answered_or_queued_outlives_the_server(stub: Stub, tmp_path: P
 
             phase(0, 20, 4, kills=2)
             stub.kill()
-            phase(100, 12, 4, kills=2)
+            phase(100, 12, 4, kills=1)
             stub.start()
-            stub.script(default={"delay": CALL_S}, models={"dolphin3:8b": {"ballot": "confabulation"}})
+            stub.script(default={"delay": 3 * CALL_S}, models={"dolphin3:8b": {"ballot": "confabulation"}})
             harass(clients)
-            phase(200, 18, 4, kills=2)
+            stub.script(default={"delay": CALL_S}, models={"dolphin3:8b": {"ballot": "confabulation"}})
+            phase(200, 18, 4, kills=1)
         settle(clients[0])
         check(clients, tmp_path)
     finally:
@@ -183,7 +186,7 @@ def test_what_was_answered_or_queued_outlives_the_server(stub: Stub, tmp_path: P
 
 def check(clients: list[Client], home: Path) -> None:
     one, two = clients
-    assert min(one.deaths, two.deaths) >= 4
+    assert min(one.deaths, two.deaths) >= 3
     answers = [answer for client in clients for answer in client.answers.values()]
     assert len(answers) == 100
     away = [answer for answer in answers if answer["status"] == "unavailable"]
