@@ -501,6 +501,47 @@ def test_a_reader_who_does_not_end_is_told_of_and_asking_again_cures_it(
     assert traces(tmp_path) == set()
 
 
+def test_forgetting_again_is_no_error(ledger: Ledger, told: tuple[str, list[str]]) -> None:
+    ledger.forget(told[0])
+    ledger.forget(told[0])
+    assert len(ledger.list().entries) == 8
+
+
+def test_what_the_client_keeps_under_the_ids_goes_too(
+    ledger: Ledger, path: Path, tmp_path: Path, told: tuple[str, list[str]]
+) -> None:
+    ident, others = told
+    for folder in ("unsent", "held"):
+        for name in (ident, others[0]):
+            file = path.parent / folder / f"{name}.eld"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(CLAIM if name == ident else "Somebody else's.")
+    ledger.forget(ident)
+    assert traces(tmp_path) == set()
+    kept = [file.name for folder in ("unsent", "held") for file in (path.parent / folder).iterdir()]
+    assert kept == [f"{others[0]}.eld"] * 2
+
+
+def test_what_was_set_aside_keeps_neither_claim_nor_context(path: Path, tmp_path: Path) -> None:
+    """A corrupt copy still holds the claim from before; a later verdict on it is forgotten."""
+    old = Ledger(path)
+    for verdict in (judged(CLAIM, CONTEXT), judged("Rain is wet.", "The notes say that rain is wet.")):
+        old.add(verdict, about=ABOUT)
+    old.close()
+    garbage_header(path)
+    ledger = Ledger(path)
+    with pytest.raises(CorruptLedgerError):
+        ledger.pending()
+    assert traces(tmp_path) >= {"Quokka", "Wombat"}
+    again = judged(CLAIM, CONTEXT)
+    ledger.add(again, about=ABOUT)
+    ledger.forget(again.id)
+    ledger.close()
+    (aside,) = asides(path)
+    assert traces(tmp_path) == set()
+    assert b"Rain is wet." in aside.read_bytes()
+
+
 def test_a_note_that_was_replaced_goes_too(ledger: Ledger, tmp_path: Path) -> None:
     verdict = judged("Tea is a drink.", votes="ppc")
     ledger.add(verdict, about=ABOUT)
