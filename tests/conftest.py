@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -68,3 +68,11 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Captur
     monkeypatch.setenv("NEURON_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(log, "begin", lambda _: None)  # it configures the whole process
     return Shell(tmp_path / "home", monkeypatch, capsys)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Replace what UTF-8 cannot carry in what a test printed or logged: a report travels from a worker to the runner."""
+    report = yield
+    report.sections = [(name, text.encode(errors="replace").decode()) for name, text in report.sections]
+    return report
