@@ -13,7 +13,7 @@ from neuron_council.checker.verifier import verify
 from neuron_council.evidence.verdict import Verdict
 from neuron_council.ledger import codec
 from neuron_council.ledger.codec import Decision
-from neuron_council.ledger.ledger import Kept, Ledger
+from neuron_council.ledger.ledger import Ledger
 from neuron_council.replay import replay_all
 from neuron_council.rpc import wire
 
@@ -48,7 +48,9 @@ def test_the_ledger_gives_back_what_it_was_given_and_replays_it_alike(tmp_path, 
         verdicts.append(Verdict(str(uuid.uuid4()), pack, debate, report, decided, latency_ms, warnings=(warning,)))
     try:
         for verdict in verdicts:
-            assert ledger.add(verdict, about={}) == Kept(verdict)
+            kept = ledger.add(verdict, about={})
+            assert kept is not None
+            assert kept.verdict == verdict
         for verdict in verdicts:
             shown = ledger.show(verdict.id).verdict
             assert shown == verdict
