@@ -90,21 +90,29 @@ Emacs, not of the machine."
     (neuron-council-rpc-log "%s holds no record; it is %s now" (file-name-nondirectory file)
                             (file-name-nondirectory aside))))
 
+(defconst neuron-council-files--depth 500
+  "How deep a record may be nested: `read' recurses, and can end Emacs.")
+
+(defun neuron-council-files--parse-text (file)
+  "Return the property list that FILE holds and nothing else, or nil."
+  (with-temp-buffer
+    (let ((coding-system-for-read 'utf-8-emacs-unix))
+      (insert-file-contents file))
+    (when (with-syntax-table emacs-lisp-mode-syntax-table
+            (< (car (parse-partial-sexp (point-min) (point-max) neuron-council-files--depth))
+               neuron-council-files--depth))
+      (goto-char (point-min))
+      (condition-case nil
+          (let ((value (read (current-buffer))))
+            (and (proper-list-p value) (looking-at-p "[ \n]*\\'") value))
+        (error nil)))))
+
 (defun neuron-council-files-read (file valid-p)
   "Return the record in FILE, of which VALID-P must be true, or nil.
 A file that holds none is set aside.  One that cannot be opened, or that a
 newer version of the package has written, is left alone."
   (condition-case problem
-      (let ((text (with-temp-buffer
-                    (let ((coding-system-for-read 'utf-8-emacs-unix))
-                      (insert-file-contents file))
-                    (buffer-string)))
-            (record nil))
-        (condition-case nil
-            (pcase-let ((`(,value . ,end) (read-from-string text)))
-              (when (and (proper-list-p value) (string-blank-p (substring text end)))
-                (setq record value)))
-          (error nil))
+      (let ((record (neuron-council-files--parse-text file)))
         (cond ((let ((version (plist-get record :version)))
                  (and (integerp version) (> version neuron-council-files--version)))
                (neuron-council-rpc-log "%s was written by a newer version" (file-name-nondirectory file))

@@ -95,10 +95,10 @@
 
 ;;;; Nothing is lost
 
-(defmacro neuron-council-test-fails-open (words &rest body)
+(defmacro neuron-council-test-fails-open (words kept &rest body)
   "Run BODY, which captures a memory with `node' once; it must be stored unjudged.
-Some message must match WORDS."
-  (declare (indent 1))
+Some message must match WORDS.  The claim must be kept iff KEPT."
+  (declare (indent 2))
   `(let ((messages nil))
      (cl-letf (((symbol-function 'message) (lambda (format &rest arguments)
                                              (push (apply #'format format arguments) messages))))
@@ -108,18 +108,20 @@ Some message must match WORDS."
                   (car neuron-council-test-stored)))
        (should (equal confidence 0.5))
        (should (equal tags '("council-unavailable")))
-       (should (= 36 (length id))))
+       (should (= 36 (length id)))
+       (should (equal (neuron-council-test-folder "unsent") (and ,kept (list (concat id ".eld"))))))
      (should (cl-some (lambda (text) (string-match-p ,words text)) messages))))
 
-(defmacro neuron-council-test-both-fail-open (script words)
+(defmacro neuron-council-test-both-fail-open (script words &optional refused)
   "Capture a memory with a server that follows SCRIPT, waiting and not waiting.
-Both must store it unjudged, and some message must match WORDS."
+Both must store it unjudged, and some message must match WORDS.  The claim
+must be kept, but not if REFUSED."
   `(progn
      (neuron-council-test-with ,script
-       (neuron-council-test-fails-open ,words
+       (neuron-council-test-fails-open ,words ,(not refused)
          (should (eq 'stored (car (capture-memory-with-council "A claim" "A context" 'node))))))
      (neuron-council-test-with ,script
-       (neuron-council-test-fails-open ,words
+       (neuron-council-test-fails-open ,words ,(not refused)
          (capture-memory-with-council-async "A claim" "A context" 'node)
          (should-not neuron-council-test-stored)
          (neuron-council-test-until neuron-council-test-stored)))))
@@ -127,10 +129,11 @@ Both must store it unjudged, and some message must match WORDS."
 (ert-deftest neuron-council-test-capture-server-missing ()
   (neuron-council-test-clean
     (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve")))
-      (neuron-council-test-fails-open "/nonexistent/neuron-council"
+      (neuron-council-test-fails-open "/nonexistent/neuron-council" t
         (should (eq 'stored (car (capture-memory-with-council "A claim" nil 'node)))))
       (setq neuron-council-test-stored nil)
-      (neuron-council-test-fails-open "/nonexistent/neuron-council"
+      (delete-directory (concat neuron-council-test-home "council") t)
+      (neuron-council-test-fails-open "/nonexistent/neuron-council" t
         (capture-memory-with-council-async "A claim" nil 'node)
         (neuron-council-test-until neuron-council-test-stored)))))
 
@@ -145,7 +148,7 @@ Both must store it unjudged, and some message must match WORDS."
 
 (ert-deftest neuron-council-test-capture-server-refuses ()
   (neuron-council-test-both-fail-open '(:verify [(:error (:code -32602 :message "claim: no letter or digit"))])
-                                      "no letter or digit"))
+                                      "no letter or digit" t))
 
 (ert-deftest neuron-council-test-capture-server-cancels-by-itself ()
   (neuron-council-test-both-fail-open '(:verify [(:error (:code -32800 :message "shutting down"))]) "shutting down"))
@@ -165,7 +168,7 @@ Both must store it unjudged, and some message must match WORDS."
 (ert-deftest neuron-council-test-capture-during-back-off ()
   (neuron-council-test-with '(:start (:exit 1))
     (dotimes (_ 2) (should-error (neuron-council-verify "A claim")))
-    (neuron-council-test-fails-open "failed 2 times in a row"
+    (neuron-council-test-fails-open "failed 2 times in a row" t
       (capture-memory-with-council "A claim" nil 'node))))
 
 (ert-deftest neuron-council-test-capture-claims-that-cannot-be-judged ()
@@ -173,19 +176,19 @@ Both must store it unjudged, and some message must match WORDS."
     (dolist (claim (list (make-string 8001 ?x) nil 5 '(a list)))
       (dolist (capture '(capture-memory-with-council capture-memory-with-council-async))
         (setq neuron-council-test-stored nil)
-        (neuron-council-test-fails-open "claim: "
+        (neuron-council-test-fails-open "claim: " nil
           (funcall capture claim nil 'node)
           (neuron-council-test-until neuron-council-test-stored))))))
 
 (ert-deftest neuron-council-test-capture-unexpected-error ()
   (neuron-council-test-with nil
     (cl-letf (((symbol-function 'neuron-council-rpc-submit) (lambda (_) (error "A mistake of ours"))))
-      (neuron-council-test-fails-open "A mistake of ours"
+      (neuron-council-test-fails-open "A mistake of ours" t
         (capture-memory-with-council "A claim" nil 'node)))))
 
 (ert-deftest neuron-council-test-capture-stopped-server-stores-what-waits ()
   (neuron-council-test-with '(:verify [(:delay 30)])
-    (neuron-council-test-fails-open "server was stopped"
+    (neuron-council-test-fails-open "server was stopped" t
       (capture-memory-with-council-async "A claim" nil 'node)
       (neuron-council-test-until (neuron-council-test-seen "council/verify"))
       (neuron-council-stop)
@@ -211,7 +214,8 @@ Both must store it unjudged, and some message must match WORDS."
             (with-temp-buffer
               (insert-file-contents out)
               (should (equal (seq-take (read (current-buffer)) 5)
-                             '(node :council-confidence 0.5 :council-tags ("council-unavailable"))))))
+                             '(node :council-confidence 0.5 :council-tags ("council-unavailable")))))
+            (should (= 1 (length (neuron-council-test-folder "unsent")))))
         (delete-file out)))))
 
 (ert-deftest neuron-council-test-capture-program-that-cannot-run-in-batch ()
@@ -245,6 +249,7 @@ Both must store it unjudged, and some message must match WORDS."
   (neuron-council-test-with-ready [(:delay 30)]
     (with-timeout (0.3) (capture-memory-with-council "A claim" nil 'node))
     (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 1))))
+    (should-not (neuron-council-test-folder "unsent"))
     (should-not neuron-council-test-stored)))
 
 (ert-deftest neuron-council-test-capture-quit-stores-nothing ()
@@ -255,6 +260,7 @@ Both must store it unjudged, and some message must match WORDS."
                           (capture-memory-with-council "A claim" nil 'node)
                         (quit 'quit))))
     (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 0))))
+    (should-not (neuron-council-test-folder "unsent"))
     (should-not neuron-council-test-stored)))
 
 (ert-deftest neuron-council-test-capture-async-cancel-stores-nothing ()
@@ -264,6 +270,7 @@ Both must store it unjudged, and some message must match WORDS."
       (neuron-council-cancel job)
       (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 0))))
       (neuron-council-test-until (null neuron-council-rpc-jobs))
+      (should-not (neuron-council-test-folder "unsent"))
       (should-not neuron-council-test-stored))))
 
 ;;;; Asynchronous

@@ -8,7 +8,10 @@ LOG is a file that gets every message received, one JSON object a line. SCRIPT i
   start        {"stderr": TEXT, "exit": STATUS}: write and leave before anything is read
   initialize   "silent", or {"error": {...}}, or {"result": {...}}, or {"exit": STATUS}, with "delay" in seconds
   shutdown     "silent": neither `shutdown` nor `exit` nor the end of stdin ends the server
+  announce     [{"supersedes": ID, "verdict": VERDICT}, ...]: sent right behind the reply to `initialize`, with the
+               fields of VERDICT in place of the usual ones
   verify       [STEP, ...], the n-th for the n-th `council/verify`, the last for all later ones
+  answers      {METHOD: {"result": ...} or {"error": {...}} or {"exit": STATUS}}, for other methods, else {}
 
 STEP is an object; every key is optional:
 
@@ -89,10 +92,20 @@ class Server:
                 threading.Thread(target=self.verify, args=(message, step), daemon=True).start()
             case "window/workDoneProgress/cancel":
                 self.cancelled.setdefault(message["params"]["token"], threading.Event()).set()
+            case str(method) if method.startswith("council/"):
+                self.answer(message["id"], (self.script.get("answers") or {}).get(method, {}))
             case "shutdown" if self.script.get("shutdown") != "silent":
                 self.write(id=message["id"], result=None)
             case "exit" if self.script.get("shutdown") != "silent":
                 os._exit(0)
+
+    def answer(self, number: int, how: Json) -> None:
+        if "exit" in how:
+            os._exit(how["exit"])
+        if "error" in how:
+            self.write(id=number, error=how["error"])
+        else:
+            self.write(id=number, result=how.get("result", {}))
 
     def initialize(self, number: int) -> None:
         how = self.script.get("initialize", {})
@@ -115,6 +128,9 @@ class Server:
                     },
                 ),
             )
+            for news in self.script.get("announce") or []:
+                late = verdict({"id": "new", "claim": "A claim"}, news.get("verdict", {}))
+                self.write(method="council/reevaluated", params={"supersedes": news["supersedes"], "verdict": late})
 
     def verify(self, message: Json, step: Json) -> None:
         number, params = message["id"], message["params"]

@@ -118,6 +118,25 @@ The request that made it ready counts for `neuron-council-test-token'."
   (mapcar (lambda (message) (plist-get (plist-get message :params) :token))
           (neuron-council-test-seen "window/workDoneProgress/cancel")))
 
+(defun neuron-council-test-folder (name)
+  "Return the names of the files in the folder NAME of the home, or nil."
+  (let ((folder (concat neuron-council-test-home "council/" name)))
+    (and (file-directory-p folder) (directory-files folder nil "\\`[^.]"))))
+
+(defun neuron-council-test-uuid (n)
+  "Return an id for N, a whole number; those of greater numbers sort later."
+  (format "00000000-0000-4000-8000-%012d" n))
+
+(defmacro neuron-council-test-messages (&rest body)
+  "Run BODY and return the messages it showed, the oldest first."
+  (declare (indent 0) (debug t))
+  `(let ((messages nil))
+     (cl-letf (((symbol-function 'message)
+                (lambda (format &rest arguments)
+                  (when format (push (apply #'format-message format arguments) messages)))))
+       ,@body)
+     (nreverse messages)))
+
 (defmacro neuron-council-test-seconds (&rest body)
   "Run BODY and return how many seconds that took."
   (declare (indent 0) (debug t))

@@ -1,0 +1,121 @@
+;;; files-test.el --- Tests of the files that outlive Emacs  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Code:
+
+(require 'helper)
+
+(defun neuron-council-test-record-file (n &optional text)
+  "Return the file for the Nth id in the folder unsent, with TEXT in it if given."
+  (let ((file (neuron-council-files-name (neuron-council-files-folder "unsent") (neuron-council-test-uuid n))))
+    (when text
+      (make-directory (file-name-directory file) t)
+      (let ((coding-system-for-write 'utf-8-emacs-unix))
+        (write-region text nil file nil 'quiet)))
+    file))
+
+(ert-deftest neuron-council-test-files-come-back ()
+  (neuron-council-test-clean
+    (let ((n 0))
+      (dolist (value (list "東京 é 😀 \0 \x3fffff \"quoted\" \\ \n?" (encode-coding-string "é" 'utf-8) nil t 'symbol :key 1.5 -7
+                           '(a . b) [1 (2 "x")] (make-string 24000 ?ø)))
+        (let ((file (neuron-council-test-record-file (setq n (1+ n)))))
+          (neuron-council-files-write file (list :id (neuron-council-test-uuid n) :value value))
+          (let ((record (neuron-council-files-read file #'always)))
+            (should (equal (plist-get record :value) value))
+            (should (equal (plist-get record :version) 1)))))
+      (should (equal n (length (neuron-council-files-list (neuron-council-files-folder "unsent"))))))))
+
+(ert-deftest neuron-council-test-files-are-the-users-alone ()
+  (neuron-council-test-clean
+    (let ((process-environment (cons (concat "NEURON_HOME=" neuron-council-test-home "a/b") process-environment)))
+      (with-file-modes #o777
+        (let ((file (neuron-council-test-record-file 1)))
+          (neuron-council-files-write file '(:claim "secret"))
+          (should (equal (file-modes file) #o600))
+          (should (equal (directory-files (file-name-directory file) nil "\\`[^.]") (list (file-name-nondirectory file))))
+          (dolist (folder '("a" "a/b" "a/b/council" "a/b/council/unsent"))
+            (should (equal (file-modes (concat neuron-council-test-home folder)) #o700))))))))
+
+(ert-deftest neuron-council-test-files-are-never-overwritten ()
+  (neuron-council-test-clean
+    (let ((file (neuron-council-test-record-file 1)))
+      (neuron-council-files-write file (list :id (neuron-council-test-uuid 1) :claim "first"))
+      (should-error (neuron-council-files-write file '(:claim "second")) :type 'file-already-exists)
+      (should (equal (plist-get (neuron-council-files-read file #'always) :claim) "first"))
+      (should (equal (neuron-council-test-folder "unsent") (list (file-name-nondirectory file)))))))
+
+(ert-deftest neuron-council-test-files-under-odd-settings ()
+  "What a user has set for printing or coding must not spoil a file."
+  (neuron-council-test-clean
+    (let ((print-length 1) (print-level 1) (print-circle nil) (coding-system-for-write 'iso-latin-1)
+          (coding-system-for-read 'iso-latin-1) (file (neuron-council-test-record-file 1)))
+      (neuron-council-files-write file (list :id (neuron-council-test-uuid 1) :value '("東京" (1 (2 (3))))))
+      (should (equal (plist-get (neuron-council-files-read file #'always) :value) '("東京" (1 (2 (3)))))))))
+
+(ert-deftest neuron-council-test-files-that-are-broken-are-set-aside ()
+  (neuron-council-test-clean
+    (let ((n 0))
+      (dolist (text (list "" "(" ")" "nil" "5" "\"text\"" "(:version 1)" "(:version 1 :id \"another\")"
+                          "(:version 0 :id %S)" "(:version \"1\" :id %S)" "(:version 1 :id %S . 3)" "#1=(:version 1 :id %S . #1#)"
+                          "(:version 1 :id %S) more" "(:version 1 :id %S :value #<buffer x>)" "\377\376\000"
+                          (concat "(:version 1 :id %S :value " (make-string 100000 ?\())))
+        (let ((file (neuron-council-test-record-file
+                     (setq n (1+ n)) (replace-regexp-in-string "%S" (format "%S" (neuron-council-test-uuid n)) text t t))))
+          (should-not (neuron-council-files-read file #'always))
+          (should-not (file-exists-p file))
+          (should (file-exists-p (concat file ".broken")))))
+      (let ((file (neuron-council-test-record-file 1 "still broken")))
+        (should-not (neuron-council-files-read file #'always))
+        (should (= (1+ n) (length (neuron-council-test-folder "unsent")))))
+      (should-not (neuron-council-files-list (neuron-council-files-folder "unsent"))))))
+
+(ert-deftest neuron-council-test-files-are-never-evaluated ()
+  (neuron-council-test-clean
+    (let ((file (neuron-council-test-record-file
+                 1 (format "(:version 1 :id %S :value (error \"evaluated\"))" (neuron-council-test-uuid 1)))))
+      (should (equal (plist-get (neuron-council-files-read file #'always) :value) '(error "evaluated"))))))
+
+(ert-deftest neuron-council-test-files-of-a-newer-version-are-left-alone ()
+  (neuron-council-test-clean
+    (let ((file (neuron-council-test-record-file 1 "(:version 2 :what t)")))
+      (should-not (neuron-council-files-read file #'always))
+      (should (file-exists-p file)))
+    (should-not (neuron-council-files-read (neuron-council-test-record-file 2) #'always))))
+
+(ert-deftest neuron-council-test-files-are-named-by-an-id ()
+  (neuron-council-test-clean
+    (dolist (id '(nil 5 "" "x" "../../etc/passwd" "00000000-0000-4000-8000-00000000000/" "00000000-0000-4000-8000-000000000001\n"))
+      (should-error (neuron-council-files-name "/" id) :type 'neuron-council-error)
+      (should-error (neuron-council-files-forget neuron-council-test-home id) :type 'neuron-council-error))))
+
+(ert-deftest neuron-council-test-files-are-forgotten-with-all-that-is-left-of-them ()
+  (neuron-council-test-clean
+    (let ((file (neuron-council-test-record-file 1 "")) (other (neuron-council-test-record-file 2 "")))
+      (dolist (end '(".broken" ".12.new")) (write-region "" nil (concat file end) nil 'quiet))
+      (write-region "" nil (replace-regexp-in-string "\\.eld\\'" ".7.eld" file) nil 'quiet)
+      (neuron-council-files-forget (neuron-council-files-folder "unsent") (neuron-council-test-uuid 1))
+      (should (equal (neuron-council-test-folder "unsent") (list (file-name-nondirectory other))))
+      (neuron-council-files-forget (neuron-council-files-folder "nowhere") (neuron-council-test-uuid 1)))))
+
+(ert-deftest neuron-council-test-files-home ()
+  "The home is the one that the server would take."
+  (neuron-council-test-clean
+    (pcase-dolist (`(,value . ,home) `((nil . ,(expand-file-name "~/.neuron/")) ("" . ,(expand-file-name "~/.neuron/"))
+                                       ("/there" . "/there/") ("~/x" . ,(expand-file-name "~/x/"))
+                                       ("x/y" . ,(expand-file-name "~/x/y/"))))
+      (let ((process-environment (cons (if value (concat "NEURON_HOME=" value) "NEURON_HOME") process-environment))
+            (default-directory "/ssh:nowhere.invalid:/tmp/"))
+        (should (equal (neuron-council-rpc-home) home))))))
+
+(ert-deftest neuron-council-test-files-home-of-a-server-that-runs ()
+  "A buffer with an environment of its own must not part from its server."
+  (neuron-council-test-with nil
+    (neuron-council-verify "A claim")
+    (let ((process-environment (cons "NEURON_HOME=/elsewhere" process-environment)))
+      (should (equal (neuron-council-rpc-home) neuron-council-test-home))
+      (neuron-council-stop)
+      (should (equal (neuron-council-rpc-home) "/elsewhere/")))))
+
+;;; files-test.el ends here

@@ -1,0 +1,307 @@
+;;; review-test.el --- Tests of memories that a person decides on  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Code:
+
+(require 'helper)
+
+(defconst neuron-council-test-parked
+  (list :id (neuron-council-test-uuid 1) :tags ["council-split" "council-parked"] :confidence 0.65 :status "parked"
+        :tier "T4" :summary "2/3 council members agree.")
+  "Fields of a parked verdict.")
+
+(defconst neuron-council-test-flagged
+  (list :id (neuron-council-test-uuid 2) :tags ["unverified" "council-flagged"] :confidence 0.3)
+  "Fields of a flagged verdict.")
+
+(defmacro neuron-council-test-holding (fields answers &rest body)
+  "Run BODY with a server whose verdicts have FIELDS and that gives ANSWERS.
+Every policy keeps memories from being stored."
+  (declare (indent 2))
+  `(neuron-council-test-with (list :verify (vector (list :verdict ,fields)) :answers ,answers)
+     (let ((neuron-council-parked-policy 'hold)
+           (neuron-council-flagged-policy 'reject))
+       ,@body)))
+
+(defun neuron-council-test-held ()
+  "Return the files of the memories that are held."
+  (neuron-council-test-folder "held"))
+
+(defun neuron-council-test-restart ()
+  "Forget all that Emacs has in memory but what the test looks at."
+  (let ((stored neuron-council-test-stored))
+    (neuron-council-test-reset)
+    (setq neuron-council-test-stored stored)))
+
+(defun neuron-council-test-reviews ()
+  "Return the parameters of the reviews that the server was sent, without tokens."
+  (mapcar (lambda (message) (cl-loop for (key value) on (plist-get message :params) by #'cddr
+                                     unless (eq key :workDoneToken) append (list key value)))
+          (neuron-council-test-seen "council/review")))
+
+(ert-deftest neuron-council-test-hold-keeps-the-memory ()
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (let ((value 'unset))
+      (should (cl-some (lambda (text) (string-match-p "neuron-council-accept.*neuron-council-reject" text))
+                       (neuron-council-test-messages
+                         (setq value (capture-memory-with-council "A claim" nil :text "東京" :list '(1 "two" (three)))))))
+      (should-not value))
+    (should-not neuron-council-test-stored)
+    (should (equal (neuron-council-test-held) (list (concat (neuron-council-test-uuid 1) ".eld"))))
+    (let ((file (concat neuron-council-test-home "council/held/" (car (neuron-council-test-held)))))
+      (should (equal (file-modes file) #o600))
+      (should (equal (file-modes (file-name-directory file)) #o700)))
+    ;; Waiting or not.
+    (capture-memory-with-council-async "A claim" nil :text "Osaka")
+    (neuron-council-test-until (= 2 (length (neuron-council-test-held))))
+    (should-not neuron-council-test-stored)
+    (should-not (neuron-council-test-folder "unsent"))))
+
+(ert-deftest neuron-council-test-hold-accept ()
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (capture-memory-with-council "A claim" nil :text (propertize "東京" 'face 'bold) :list '(1 "two" (three)))
+    (neuron-council-test-restart)
+    (let ((value (neuron-council-accept (neuron-council-test-uuid 1) "I know it")))
+      (should (equal value (list 'stored :text "東京" :list '(1 "two" (three))
+                                 :council-confidence 0.65
+                                 :council-tags '("council-split" "council-parked" "human-accepted")
+                                 :council-id (neuron-council-test-uuid 1))))
+      (should (equal neuron-council-test-stored (list (cdr value)))))
+    (should (equal (neuron-council-test-reviews)
+                   (list (list :id (neuron-council-test-uuid 1) :decision "accept" :note "I know it"))))
+    (should-not (neuron-council-test-held))))
+
+(ert-deftest neuron-council-test-hold-accept-again ()
+  (neuron-council-test-holding neuron-council-test-parked
+      '(:council/show (:result (:confidence 0.65 :tags ["council-parked"] :review (:decision "accept"))))
+    (let ((said (neuron-council-test-messages (should-not (neuron-council-accept (neuron-council-test-uuid 1))))))
+      (should (cl-some (lambda (text) (string-match-p "done before" text)) said)))
+    (should-not neuron-council-test-stored)
+    (should-not (neuron-council-test-reviews))
+    (should (string-match-p "decision on it is accept"
+                            (error-message-string (should-error (neuron-council-reject (neuron-council-test-uuid 1))
+                                                                :type 'user-error))))))
+
+(ert-deftest neuron-council-test-hold-unknown-id ()
+  (neuron-council-test-holding nil '(:council/show (:error (:code -32001 :message "No verdict")))
+    (dolist (decide '(neuron-council-accept neuron-council-reject neuron-council-restore))
+      (should-error (funcall decide (neuron-council-test-uuid 9)) :type 'user-error))
+    (should-not (neuron-council-test-reviews))))
+
+(ert-deftest neuron-council-test-hold-reject ()
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (capture-memory-with-council "A claim" nil 'node)
+    (neuron-council-test-restart)
+    (should-not (neuron-council-reject (neuron-council-test-uuid 1)))
+    (should (equal (neuron-council-test-reviews)
+                   (list (list :id (neuron-council-test-uuid 1) :decision "reject"))))
+    (should-not (neuron-council-test-held))
+    (should-not neuron-council-test-stored)))
+
+(ert-deftest neuron-council-test-hold-nothing-changes-without-the-server ()
+  (dolist (answer '((:exit 1) (:error (:code -32803 :message "the ledger cannot be used"))
+                    (:error (:code -32602 :message "note: must be at most 8,000 characters long"))))
+    (neuron-council-test-holding neuron-council-test-parked (list :council/review answer)
+      (capture-memory-with-council "A claim" nil 'node)
+      (dolist (decide '(neuron-council-accept neuron-council-reject neuron-council-restore))
+        (should (string-match-p "nothing was changed: "
+                                (neuron-council-test-text (should-error (funcall decide (neuron-council-test-uuid 1))
+                                                                        :type 'neuron-council-error)))))
+      (should (= 1 (length (neuron-council-test-held))))
+      (should-not neuron-council-test-stored))))
+
+(ert-deftest neuron-council-test-hold-verdict-that-the-ledger-lost ()
+  "The memory can be stored, and is rejected only by forgetting it."
+  (neuron-council-test-holding neuron-council-test-parked
+      '(:council/review (:error (:code -32001 :message "No verdict")) :council/forget (:error (:code -32001 :message "No")))
+    (capture-memory-with-council "A claim" nil 'first)
+    (should (string-match-p "neuron-council-forget"
+                            (neuron-council-test-text (should-error (neuron-council-reject (neuron-council-test-uuid 1))
+                                                                    :type 'neuron-council-error))))
+    (should (= 1 (length (neuron-council-test-held))))
+    (should (neuron-council-accept (neuron-council-test-uuid 1)))
+    (should-not (neuron-council-test-held))
+    (capture-memory-with-council "A claim" nil 'second)
+    (neuron-council-forget (neuron-council-test-uuid 1))
+    (should-not (neuron-council-test-held))))
+
+(ert-deftest neuron-council-test-hold-store-that-fails-loses-nothing ()
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (capture-memory-with-council "A claim" nil 'node)
+    (let ((neuron-council-store-function (lambda (&rest _) (error "The disk is full"))))
+      (should (equal (should-error (neuron-council-accept (neuron-council-test-uuid 1))) '(error "The disk is full"))))
+    (let ((neuron-council-store-function 'engram-write-that-is-not-there))
+      (should-error (neuron-council-accept (neuron-council-test-uuid 1)) :type 'user-error))
+    (should (= 1 (length (neuron-council-test-reviews))))
+    (should (equal 'stored (car (neuron-council-accept (neuron-council-test-uuid 1)))))))
+
+(ert-deftest neuron-council-test-hold-several-memories-of-one-verdict ()
+  "Equal claims share a verdict; none of their memories replaces another."
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (dolist (node '(one two three)) (capture-memory-with-council "A claim" nil node))
+    (should (= 3 (length (neuron-council-test-held))))
+    (should (= 1 (length (neuron-council-review--held '(parked)))))
+    (neuron-council-accept (neuron-council-test-uuid 1))
+    (should (equal (sort (mapcar #'car neuron-council-test-stored) #'string<) '(one three two)))
+    (should (= 1 (length (neuron-council-test-reviews))))
+    (should-not (neuron-council-test-held))))
+
+(ert-deftest neuron-council-test-hold-what-no-file-can-keep ()
+  "It is stored with its tags under `hold', and not at all under `reject'."
+  (let ((circle (list 1)))
+    (setcdr circle circle)
+    (neuron-council-test-holding neuron-council-test-parked nil
+      (let ((count 0))
+        (dolist (argument (list (current-buffer) (list (point-marker)) (vector (lambda () 1)) (lambda () count) #'car-safe
+                                circle (symbol-function 'car) (make-symbol "fresh")))
+          (unless (symbolp argument)
+            (setq count (1+ count))
+            (let ((said (neuron-council-test-messages
+                          (should (eq 'stored (car (capture-memory-with-council "A claim" nil argument)))))))
+              (should (cl-some (lambda (text) (string-match-p "cannot be kept" text)) said)))
+            (should (= count (length neuron-council-test-stored)))
+            (should (equal (plist-get (cdr (car neuron-council-test-stored)) :council-tags)
+                           '("council-split" "council-parked")))))
+        (should (= count 6)))
+      (should-not (neuron-council-test-held)))
+    (neuron-council-test-holding neuron-council-test-flagged nil
+      (should-not (capture-memory-with-council "A claim" nil (current-buffer)))
+      (should-not neuron-council-test-stored))))
+
+(ert-deftest neuron-council-test-hold-home-that-cannot-be-written ()
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (let ((process-environment (cons "NEURON_HOME=/proc/nowhere" process-environment)))
+      (should (eq 'stored (car (capture-memory-with-council "A claim" nil 'node)))))))
+
+(ert-deftest neuron-council-test-hold-answer-without-an-id ()
+  "What cannot be named cannot be held; a name from outside leads nowhere else."
+  (dolist (id '("../../../escaped" nil))
+    (neuron-council-test-holding (plist-put (copy-sequence neuron-council-test-parked) :id id) nil
+      (should (eq 'stored (car (capture-memory-with-council "A claim" nil 'node))))
+      (should-not (directory-files-recursively neuron-council-test-home "escaped")))))
+
+(ert-deftest neuron-council-test-hold-broken-files ()
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (capture-memory-with-council "A claim" nil 'node)
+    (let ((folder (neuron-council-held-folder)))
+      (write-region "(:version 1 :reason" nil (concat folder (neuron-council-test-uuid 5) ".eld") nil 'quiet)
+      (write-region (format "(:version 1 :id %S :reason parked :claim \"c\" :confidence 1 :tags nil :store-args 5)"
+                            (neuron-council-test-uuid 6))
+                    nil (concat folder (neuron-council-test-uuid 6) ".eld") nil 'quiet)
+      (should (= 1 (length (neuron-council-held-records))))
+      (should (= 2 (cl-count-if (lambda (name) (string-suffix-p ".broken" name)) (neuron-council-test-held)))))
+    (should (neuron-council-accept (neuron-council-test-uuid 1)))))
+
+;;;; Reject and quarantine
+
+(ert-deftest neuron-council-test-restore-what-was-rejected ()
+  (neuron-council-test-holding neuron-council-test-flagged
+      '(:council/show (:result (:confidence 0.3 :tags ["council-flagged"] :review (:decision "accept"))))
+    (should-not (capture-memory-with-council "A claim" nil 'node))
+    (should-not neuron-council-test-stored)
+    (neuron-council-test-restart)
+    (should (equal (neuron-council-restore (neuron-council-test-uuid 2))
+                   (list 'stored 'node :council-confidence 0.3
+                         :council-tags '("unverified" "council-flagged" "human-accepted")
+                         :council-id (neuron-council-test-uuid 2))))
+    (should-not (neuron-council-restore (neuron-council-test-uuid 2)))
+    (should (= 1 (length neuron-council-test-stored)))
+    (should (= 1 (length (neuron-council-test-reviews))))))
+
+(ert-deftest neuron-council-test-restore-what-was-quarantined ()
+  (neuron-council-test-holding neuron-council-test-flagged nil
+    (let* ((quarantined nil)
+           (neuron-council-flagged-policy 'quarantine)
+           (neuron-council-quarantine-function (lambda (&rest arguments) (push arguments quarantined) 'there)))
+      (should (eq 'there (capture-memory-with-council "A claim" nil 'node)))
+      (should (= 1 (length quarantined)))
+      (should (eq 'stored (car (neuron-council-restore (neuron-council-test-uuid 2)))))
+      (should (= 1 (length quarantined)))
+      ;; It is kept even where the quarantine fails.
+      (let ((neuron-council-quarantine-function (lambda (&rest _) (error "No room"))))
+        (should (equal (should-error (capture-memory-with-council "A claim" nil 'node)) '(error "No room"))))
+      (should (= 1 (length (neuron-council-test-held))))
+      (let ((neuron-council-quarantine-function nil))
+        (should (eq 'stored (car (capture-memory-with-council "A claim" nil 'node))))
+        (should (= 1 (length (neuron-council-test-held))))))))
+
+;;;; As commands
+
+(defmacro neuron-council-test-choosing (choose &rest body)
+  "Run BODY where CHOOSE, a function of the candidates, answers `completing-read'.
+The annotations of all candidates go to ANNOTATIONS."
+  (declare (indent 1))
+  `(let ((annotations nil))
+     (cl-letf (((symbol-function 'completing-read)
+                (lambda (_ table &rest _)
+                  (let ((all (all-completions "" table)))
+                    (setq annotations (mapcar (plist-get completion-extra-properties :annotation-function) all))
+                    (funcall ,choose all)))))
+       ,@body)))
+
+(ert-deftest neuron-council-test-decide-by-choosing ()
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (capture-memory-with-council "The first\nclaim" nil 'node)
+    (neuron-council-test-choosing (lambda (all)
+                                    (should (equal all '("The first claim")))
+                                    (car all))
+      (let ((current-prefix-arg '(4)))
+        (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "Because")))
+          (call-interactively #'neuron-council-accept)))
+      (should (string-match-p "0.65 council-split, council-parked  2/3 council members agree" (car annotations))))
+    (should (equal (plist-get (car (neuron-council-test-reviews)) :note) "Because"))
+    (should (= 1 (length neuron-council-test-stored)))
+    (dolist (command '(neuron-council-accept neuron-council-reject neuron-council-restore))
+      (should-error (call-interactively command) :type 'user-error))))
+
+(ert-deftest neuron-council-test-show-and-forget-as-commands ()
+  (neuron-council-test-holding neuron-council-test-parked
+      `(:council/show (:result (:id ,(neuron-council-test-uuid 1) :claim "A claim" :confidence 0.65 :status "parked"
+                                :tags ["council-parked"] :summary "Two of three.")))
+    (capture-memory-with-council "A claim" nil 'node)
+    (neuron-council-test-choosing #'car
+      (save-window-excursion
+        (call-interactively #'neuron-council-show)
+        (with-current-buffer "*neuron-council*"
+          (should (string-match-p "Two of three\\." (buffer-string)))))
+      (cl-letf (((symbol-function 'yes-or-no-p) #'ignore))
+        (should-error (call-interactively #'neuron-council-forget) :type 'user-error))
+      (should (= 1 (length (neuron-council-test-held))))
+      (should-not (neuron-council-test-seen "council/forget"))
+      (cl-letf (((symbol-function 'yes-or-no-p) #'always))
+        (call-interactively #'neuron-council-forget)))
+    (should (equal (plist-get (plist-get (car (neuron-council-test-seen "council/forget")) :params) :id)
+                   (neuron-council-test-uuid 1)))
+    (should-not (neuron-council-test-held))
+    (with-current-buffer "*neuron-council*"
+      (should-not (string-match-p "Two of three\\." (buffer-string))))))
+
+(ert-deftest neuron-council-test-forget-without-the-server ()
+  "What is here is gone, and what may be left is said."
+  (neuron-council-test-holding neuron-council-test-parked '(:council/forget (:exit 1))
+    (capture-memory-with-council "A claim" nil 'node)
+    (should (string-match-p "may still hold"
+                            (neuron-council-test-text (should-error (neuron-council-forget (neuron-council-test-uuid 1))
+                                                                    :type 'neuron-council-error))))
+    (should-not (neuron-council-test-held))
+    (should-error (neuron-council-forget "../x") :type 'neuron-council-error)))
+
+;;;; Who may review
+
+(ert-deftest neuron-council-test-review-is-out-of-the-captures-reach ()
+  "Only the commands' own file can review, and no file that stores loads it."
+  (dolist (file (directory-files (expand-file-name "elisp" neuron-council-test-checkout) t "\\.el\\'"))
+    (with-temp-buffer
+      (insert-file-contents file)
+      (unless (equal (file-name-nondirectory file) "neuron-council-review.el")
+        (should-not (search-forward "council/review" nil t)))
+      (goto-char (point-min))
+      (should (eq (and (re-search-forward "(require 'neuron-council-review)" nil t) t)
+                  (equal (file-name-nondirectory file) "neuron-council.el")))
+      (goto-char (point-min))
+      (unless (member (file-name-nondirectory file) '("neuron-council-review.el" "neuron-council.el"))
+        ;; Documentation may name the commands.
+        (should-not (re-search-forward "neuron-council-review-\\|([^)]*(neuron-council-\\(accept\\|restore\\|reject\\)" nil t))))))
+
+;;; review-test.el ends here
