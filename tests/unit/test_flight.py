@@ -28,8 +28,8 @@ class Debate:
         self.ended: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self.was_stopped = False
 
-    async def __call__(self, hear: Callable[[Vote], None]) -> Verdict:
-        self.say = hear
+    async def __call__(self, flight: Flight) -> Verdict:
+        self.say = flight.hear
         try:
             return await self.ended
         except asyncio.CancelledError:
@@ -46,14 +46,14 @@ async def test_everybody_gets_the_one_verdict_and_hears_every_vote_once() -> Non
     debate = Debate()
     flight = Flight(debate)
     heard: list[list[Vote]] = [[], [], []]
-    leader = asyncio.create_task(flight.board(heard[0].append))
+    leader = asyncio.create_task(flight.board(heard[0].append, is_urgent=True))
     await settle()
     debate.say(VOTES[0])
-    follower = asyncio.create_task(flight.board(heard[1].append))
-    silent = asyncio.create_task(flight.board(None))
+    follower = asyncio.create_task(flight.board(heard[1].append, is_urgent=True))
+    silent = asyncio.create_task(flight.board(None, is_urgent=False))
     await settle()
     debate.say(VOTES[1])
-    late = asyncio.create_task(flight.board(heard[2].append))
+    late = asyncio.create_task(flight.board(heard[2].append, is_urgent=False))
     await settle()
     debate.say(VOTES[2])
     debate.ended.set_result(VERDICT)
@@ -66,7 +66,7 @@ async def test_one_who_leaves_does_not_stop_it_and_hears_no_more(leaver: int) ->
     debate = Debate()
     flight = Flight(debate)
     heard: list[list[Vote]] = [[], []]
-    tasks = [asyncio.create_task(flight.board(listener.append)) for listener in heard]
+    tasks = [asyncio.create_task(flight.board(listener.append, is_urgent=True)) for listener in heard]
     await settle()
     debate.say(VOTES[0])
     tasks[leaver].cancel()
@@ -82,7 +82,7 @@ async def test_one_who_leaves_does_not_stop_it_and_hears_no_more(leaver: int) ->
 async def test_the_last_one_s_cancel_stops_it() -> None:
     debate = Debate()
     flight = Flight(debate)
-    tasks = [asyncio.create_task(flight.board(None)) for _ in range(3)]
+    tasks = [asyncio.create_task(flight.board(None, is_urgent=False)) for _ in range(3)]
     await settle()
     for count, task in enumerate(tasks, 1):
         task.cancel()
@@ -94,11 +94,25 @@ async def test_the_last_one_s_cancel_stops_it() -> None:
 async def test_everybody_gets_the_error() -> None:
     debate = Debate()
     flight = Flight(debate)
-    tasks = [asyncio.create_task(flight.board(None)) for _ in range(2)]
+    tasks = [asyncio.create_task(flight.board(None, is_urgent=False)) for _ in range(2)]
     await settle()
     debate.ended.set_exception(ZeroDivisionError())
     found = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(each) for each in found] == [ZeroDivisionError] * 2
+
+
+async def test_it_is_urgent_as_soon_as_one_who_boards_is() -> None:
+    debate = Debate()
+    flight = Flight(debate)
+    tasks = []
+    for is_urgent, then in ((False, False), (True, True), (False, True)):
+        tasks.append(asyncio.create_task(flight.board(None, is_urgent=is_urgent)))
+        await settle()
+        assert flight.is_urgent == then
+    assert not flight.is_over
+    debate.ended.set_result(VERDICT)
+    await asyncio.gather(*tasks)
+    assert flight.is_over
 
 
 # In the council
@@ -123,6 +137,20 @@ async def test_equal_requests_share_a_debate_and_its_id(stub: Stub, convene: Con
     assert len(stub.votes(NEURON)) == 3
     assert len((await council.list()).entries) == 3
     assert (await council.health()).in_flight == 0
+
+
+async def test_a_person_takes_over_what_a_batch_asked(stub: Stub, convene: Convene) -> None:
+    """The equal claim is debated once, and goes before what else the batch has waiting."""
+    council = await convene()
+    stub.script(default={"delay": 0.2})
+    packs = [ContextPack(f"Batch {number} is long.") for number in range(6)]
+    errands = [asyncio.create_task(council.verify(pack, is_urgent=False)) for pack in packs]
+    await until(lambda: len(stub.votes(NEURON)) == 1)
+    async with asyncio.timeout(15):
+        mine = await council.verify(packs[-1])
+        found = await asyncio.gather(*errands)
+    assert found[-1].id == mine.id
+    assert len(stub.votes(NEURON)) == 6
 
 
 async def test_one_cancel_leaves_the_debate_to_the_others_and_the_last_stops_the_models(

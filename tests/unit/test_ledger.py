@@ -66,6 +66,17 @@ def claims(ledger: Ledger, **filters: Any) -> list[str]:
     return [entry.claim for entry in ledger.list(**filters).entries]
 
 
+def news(ledger: Ledger, limit: int = 200) -> list[Announcement]:
+    """Every announcement, page by page."""
+    found: list[Announcement] = []
+    before, place = -1, 0
+    while place != before:
+        before = place
+        page, place = ledger.announcements(place, limit)
+        found += page
+    return found
+
+
 def leased(ledger: Ledger, owner: str = "me", lease_s: float = 15.0) -> Due:
     due = ledger.lease(owner, lease_s)
     assert due is not None
@@ -370,8 +381,8 @@ def test_a_verdict_settles_all_that_wait_for_it(ledger: Ledger) -> None:
     new = judged(TEA)
     told = (Announcement(old.id, new), Announcement(twin.id, new))
     assert ledger.add(new, about=ABOUT) == Kept(new, told)
-    assert {each.old for each in ledger.announcements()} == {old.id, twin.id}
-    assert {each.verdict.id for each in ledger.announcements()} == {new.id}
+    assert {each.old for each in news(ledger)} == {old.id, twin.id}
+    assert {each.verdict.id for each in news(ledger)} == {new.id}
     assert ledger.show(new.id).supersedes == old.id
     assert ledger.list().entries[0].supersedes == old.id
     assert ledger.pending() == 1
@@ -397,14 +408,23 @@ def test_what_is_not_acknowledged_is_told_again(ledger: Ledger, other: Ledger) -
     pairs = [(unavailable(f"Claim {n} is one."), judged(f"Claim {n} is one.")) for n in range(3)]
     add(ledger, *(old for old, _ in pairs))
     add(ledger, *(new for _, new in pairs))
-    assert [(told.old, told.verdict) for told in other.announcements()] == [(old.id, new) for old, new in pairs]
+    assert [(told.old, told.verdict) for told in news(other)] == [(old.id, new) for old, new in pairs]
     first, second = pairs[0][1].id, pairs[1][1].id
     assert ledger.acknowledge([first, first, str(uuid.uuid4()), pairs[2][0].id]) == 1
     assert ledger.acknowledge([first]) == 0
-    assert [told.verdict.id for told in other.announcements()] == [second, pairs[2][1].id]
+    assert [told.verdict.id for told in news(other)] == [second, pairs[2][1].id]
     assert other.acknowledge([pairs[2][1].id, second]) == 2
-    assert ledger.announcements() == ()
+    assert news(ledger) == []
     assert ledger.show(first).supersedes == pairs[0][0].id
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 200])
+def test_announcements_come_once_whatever_the_page(ledger: Ledger, limit: int) -> None:
+    olds = [unavailable(f"Claim {number % 4} is one.") for number in range(9)]
+    add(ledger, *olds, *(judged(f"Claim {number} is one.") for number in range(4)))
+    found = news(ledger, limit)
+    assert len(found) == len({each.old for each in found}) == 9
+    assert {each.old for each in found} == {old.id for old in olds}
 
 
 def test_one_that_cannot_be_read_does_not_silence_the_others(ledger: Ledger, path: Path) -> None:
@@ -413,7 +433,7 @@ def test_one_that_cannot_be_read_does_not_silence_the_others(ledger: Ledger, pat
     with sqlite3.connect(path) as db:
         db.execute("UPDATE verdict SET evidence = '{' WHERE claim LIKE 'First%' AND status = 'emitted'")
     db.close()
-    assert [told.verdict.pack.claim for told in ledger.announcements()] == ["Second it was."]
+    assert [told.verdict.pack.claim for told in news(ledger)] == ["Second it was."]
 
 
 # Forgetting; what is left in the files is in faults/test_ledger.py
@@ -434,7 +454,7 @@ def test_forgetting_takes_the_claim_everywhere_and_nothing_else(ledger: Ledger) 
         with pytest.raises(UnknownVerdictError):
             ledger.review(gone.id, "accept", None)
     assert ledger.cached("k", 1e9) is None
-    assert ledger.announcements() == ()
+    assert news(ledger) == []
     assert ledger.pending() == 1
     assert claims(ledger) == ["Rain is wet.", "Tea is a drink"]
     assert claims(ledger, tag="verified") == ["Tea is a drink"]
