@@ -66,9 +66,15 @@ NEURON_HOME is a folder of its own, `neuron-council-test-home'."
        (delete-file neuron-council-test-log)
        (delete-directory neuron-council-test-home t))))
 
+(defconst neuron-council-test-python
+  (with-temp-buffer
+    (call-process "python3" nil t nil "-c" "import sys; print(sys.executable, end='')")
+    (buffer-string))
+  "The interpreter behind python3, which may be a version manager's slow script.")
+
 (defun neuron-council-test-command (script)
   "Return the command of a server that follows SCRIPT, a plist."
-  (list (executable-find "python3") "-I" "-S" (expand-file-name "fake_server.py" neuron-council-test-directory)
+  (list neuron-council-test-python "-I" "-S" (expand-file-name "fake_server.py" neuron-council-test-directory)
         neuron-council-test-log (json-encode script)))
 
 (defmacro neuron-council-test-with (script &rest body)

@@ -94,6 +94,8 @@
                                              neuron-council-verify-async neuron-council-verify-region
                                              neuron-council-capture-memory neuron-council-capture-memory-async
                                              neuron-council-cancel neuron-council-stop neuron-council-restart
+                                             neuron-council-accept neuron-council-reject neuron-council-restore
+                                             neuron-council-show neuron-council-forget
                                              neuron-council-show-log neuron-council-show-verdict
                                              neuron-council-clear-marks neuron-council-format-verdict))
                 (unless (autoloadp (symbol-function name)) (error "%s is not autoloaded" name)))
