@@ -72,7 +72,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Captur
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Replace what UTF-8 cannot carry in what a test printed or logged: a report travels from a worker to the runner."""
+    """Replace what UTF-8 cannot carry in what a test logged: a report travels from a worker to the runner."""
     report = yield
     report.sections = [(name, text.encode(errors="replace").decode()) for name, text in report.sections]
     return report

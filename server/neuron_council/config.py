@@ -17,6 +17,7 @@ from attrs import evolve, frozen
 from neuron_council.errors import ConfigError
 from neuron_council.evidence.debate import Role
 from neuron_council.maker.board import DEFAULT_SPECS, BackendName, Connections, MemberSpec, order
+from neuron_council.maker.embedded import check_options
 from neuron_council.maker.host import base_url
 
 VARIABLE_PREFIX = "NEURON_COUNCIL_"
@@ -147,6 +148,11 @@ class _Source:
                 f"{self.name}: {where}: model {spec.model!r} runs in the cloud, so claims would leave this machine. "
                 "Name a local model."
             )
+        if spec.backend == "embedded":
+            try:
+                check_options(options)
+            except ValueError as error:
+                raise ConfigError(f"{self.name}: {where}: options: {error}.") from None
         if key_variable is not None:
             if spec.base_url is None or not environ.get(str(key_variable)):
                 raise ConfigError(

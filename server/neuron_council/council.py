@@ -87,7 +87,7 @@ class Council:
         self._board, self._backends = seat(settings.members, settings.connections)
         self._keeper = Keeper(settings.home)
         self._flights: dict[str, Flight] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._told = 0
         self._people = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -103,7 +103,10 @@ class Council:
         self._background = [
             asyncio.create_task(self.warm_up()),
             asyncio.create_task(self._reevaluator.run()),
+            asyncio.create_task(asyncio.to_thread(_rehearse)),
         ]
+        for task in self._background:
+            task.add_done_callback(_log_failure)
 
     async def warm_up(self) -> None:
         """Load the models of all members; returns when each is resident or has failed."""
@@ -239,6 +242,9 @@ class Council:
                 digests = await asyncio.gather(*(seat.adapter.identify() for seat in self._board.seats))
         except TimeoutError:
             return None
+        known = zip(self._settings.members, digests, strict=True)
+        if any(spec.backend == "ollama" and digest is None for spec, digest in known):
+            return None
         return codec.digest([pack.claim, pack.context, self._about(digests)])
 
     def _about(self, digests: Sequence[str | None]) -> dict[str, Any]:
@@ -249,7 +255,7 @@ class Council:
             "constants": CONSTANTS,
             "max_loops": self._settings.council.max_loops,
             "num_ctx": connections.num_ctx,
-            "prompts": codec.digest([prompts.BALLOT_SYSTEM, prompts.CHALLENGE_SYSTEM]),
+            "prompts": codec.digest(prompts.wording()),
             "board": [
                 {**attrs.asdict(spec), "digest": digest}
                 for spec, digest in zip(self._settings.members, digests, strict=True)
@@ -268,19 +274,19 @@ class Council:
         on_vote: OnVote | None,
     ) -> Verdict:
         """Join the debate on an equal claim, or begin one."""
-        flight_key = codec.digest([key or codec.pack_key(pack), deadline_s, is_urgent])
-        flight = None if is_fresh else self._flights.get(flight_key)
+        flight_key = uuid.uuid4().hex if is_fresh else codec.digest([codec.pack_key(pack), deadline_s])
+        flight = self._flights.get(flight_key)
         if flight is None or flight.is_over:
-            begin = self._convene
 
-            def convene(hear: OnVote) -> Any:
-                return begin(pack, verdict_id, key, deadline_s, is_urgent=is_urgent, on_vote=hear)
+            async def convene(flight: Flight) -> Verdict:
+                verdict, about = await self._judge(pack, verdict_id, deadline_s, lambda: flight.is_urgent, flight.hear)
+                return await self._keep(verdict, about, key)
 
-            flight = self._begin(uuid.uuid4().hex if is_fresh else flight_key, convene)
-        return await flight.board(on_vote)
+            flight = self._begin(flight_key, Flight(convene))
+        return await flight.board(on_vote, is_urgent=is_urgent)
 
-    def _begin(self, flight_key: str, convene: Callable[[OnVote], Any]) -> Flight:
-        flight = self._flights[flight_key] = Flight(convene)
+    def _begin(self, flight_key: str, flight: Flight) -> Flight:
+        self._flights[flight_key] = flight
 
         def land(_: object) -> None:
             if self._flights.get(flight_key) is flight:
@@ -289,22 +295,17 @@ class Council:
         flight.task.add_done_callback(land)
         return flight
 
-    async def _convene(
+    async def _judge(
         self,
         pack: ContextPack,
         verdict_id: str | None,
-        key: str | None,
         deadline_s: float,
-        *,
-        is_urgent: bool,
+        is_urgent: Callable[[], bool],
         on_vote: OnVote | None = None,
-        owner: str | None = None,
-    ) -> Verdict | None:
-        """Debate, check, and keep the verdict; None where OWNER's lease is gone, or nobody could be asked for it."""
+    ) -> tuple[Verdict, Mapping[str, Any]]:
+        """Debate and check; the verdict and what decided it beside the evidence."""
         began = time.monotonic()
-        debate, report = await self._debate(pack, deadline_s, is_urgent=is_urgent, on_vote=on_vote)
-        if owner is not None and report.status is Status.UNAVAILABLE:
-            return None
+        debate, report = await self._debate(pack, deadline_s, is_urgent, on_vote)
         about = self._about([seat.adapter.digest for seat in self._board.seats])
         verdict = Verdict(
             id=verdict_id or str(uuid.uuid4()),
@@ -316,44 +317,47 @@ class Council:
             warnings=(*_warnings(debate), *_shared_weights(about["board"])),
         )
         log.info("%s %s in %d ms, %d loops", verdict.id, report.status, verdict.latency_ms, report.loop_count)
-        return await self._keep(verdict, about, key if _may_answer_again(debate, report) else None, owner)
+        return verdict, about
 
-    async def _keep(
-        self, verdict: Verdict, about: Mapping[str, Any], cache_key: str | None, owner: str | None
-    ) -> Verdict | None:
-        """Store VERDICT, and tell whom it supersedes. Without a ledger it is answered all the same, with a warning."""
+    async def _keep(self, verdict: Verdict, about: Mapping[str, Any], key: str | None) -> Verdict:
+        """Store VERDICT. Without a ledger it is answered all the same, with a warning."""
+        cache_key = key if _may_answer_again(verdict.debate, verdict.report) else None
         try:
-            kept = await self._keeper.write(
-                lambda ledger: ledger.add(verdict, about=about, cache_key=cache_key, owner=owner)
-            )
+            kept = await self._keeper.write(lambda ledger: ledger.add(verdict, about=about, cache_key=cache_key))
         except LedgerError as error:
             log.error("%s is not in the ledger", verdict.id)  # noqa: TRY400 - the warning says why
             return _warned(verdict, (*self._keeper.warnings(), str(error)))
         if kept is None:
-            return None
-        for announcement in kept.announcements:
-            self._announce(announcement)
-        if verdict.outcome.status is Status.UNAVAILABLE:
+            raise AssertionError("only an evaluation from the queue can lose its lease")
+        if kept.announcements or verdict.outcome.status is Status.UNAVAILABLE:
             self._reevaluator.wake()
         return _warned(kept.verdict, self._keeper.warnings())
 
     async def _judge_again(self, due: Due, owner: str) -> bool:
-        """Convene for a queued claim; whether that settled it."""
+        """Convene for a queued claim; whether that settled it. Raises LedgerError where it cannot be stored."""
         key = await self._key(due.pack)
         deadline_s = self._settings.council.deadline_s
-        return await self._convene(due.pack, None, key, deadline_s, is_urgent=False, owner=owner) is not None
+        verdict, about = await self._judge(due.pack, None, deadline_s, lambda: False)
+        if verdict.outcome.status is Status.UNAVAILABLE:
+            return False
+        cache_key = key if _may_answer_again(verdict.debate, verdict.report) else None
+        kept = await self._keeper.write(
+            lambda ledger: ledger.add(verdict, about=about, cache_key=cache_key, owner=owner)
+        )
+        return kept is not None
 
     async def _remind(self) -> None:
-        """Tell what the client has not acknowledged, and was not told by this process; another may have judged it."""
-        for announcement in await self._keeper.do(lambda ledger: ledger.announcements(self._told)):
-            self._announce(announcement)
-
-    def _announce(self, announcement: Announcement) -> None:
-        self._told.add((announcement.old, announcement.verdict.id))
-        self._on_reevaluated(announcement)
+        """Tell what the client has not acknowledged, once by this process, whoever judged it."""
+        while True:
+            news, place = await self._keeper.do(lambda ledger: ledger.announcements(self._told))
+            for announcement in news:
+                self._on_reevaluated(announcement)
+            if place == self._told:
+                return
+            self._told = place
 
     async def _debate(
-        self, pack: ContextPack, deadline_s: float, *, is_urgent: bool, on_vote: OnVote | None
+        self, pack: ContextPack, deadline_s: float, is_urgent: Callable[[], bool], on_vote: OnVote | None
     ) -> tuple[DebateResult, VerificationReport]:
         """Hold loops until the checker settles the matter."""
         debate = DebateResult(self._board.members, max_loops=self._settings.council.max_loops)
@@ -378,6 +382,17 @@ class Council:
                 return debate, report
 
 
+def _rehearse() -> None:
+    """Have the oracles compile their patterns before the first claim."""
+    verify(DebateResult(()), ContextPack("Tea was a drink in 1911.", "Tea was a drink in 1911, say 4 notes."))
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    """Log what ended a background task, by its type: a message may quote a claim."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("a background task ended with %s", type(error).__name__)
+
+
 def _warnings(debate: DebateResult) -> tuple[str, ...]:
     """What to mend, once each, where a member failed for a reason that waiting does not cure."""
     failures = [vote.failure for vote in debate.votes if vote.failure]
@@ -385,7 +400,7 @@ def _warnings(debate: DebateResult) -> tuple[str, ...]:
 
 
 def _shared_weights(board: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """A warning for each pair of models whose names differ and whose weights do not."""
+    """A warning for each model that has the weights of an earlier one under another name."""
     first: dict[str, str] = {}
     warnings = []
     for member in board:

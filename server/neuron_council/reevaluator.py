@@ -55,6 +55,7 @@ class Reevaluator:
         """Work the queue until cancelled. A ledger that fails is tried again later."""
         looks = 0
         while True:
+            pending = 0
             try:
                 await self._remind()
                 pending = await self._keeper.do(lambda ledger: ledger.pending())
@@ -65,7 +66,6 @@ class Reevaluator:
                     continue
             except LedgerError:
                 log.warning("the queue cannot be read or written")
-                pending = 0
             except Exception as error:  # noqa: BLE001 - one claim that cannot be judged must not end the work on the rest
                 log.error("re-evaluation failed: %s", type(error).__name__)  # noqa: TRY400 - a traceback may quote the claim
             if await self._rest(PAUSES_S[min(looks, len(PAUSES_S) - 1)] if pending else QUIET_S):
@@ -92,13 +92,14 @@ class Reevaluator:
         if due is None:
             return False
         keeping = asyncio.create_task(self._keep(due))
+        is_settled = False
         try:
             is_settled = await self._judge(due, self._owner)
         finally:
             keeping.cancel()
-        if not is_settled:
-            pause = min(RETRY_S[0] * 2**due.attempts, RETRY_S[1])
-            await self._keeper.do(lambda ledger: ledger.release(due, self._owner, again_in_s=pause))
+            if not is_settled:
+                pause = min(RETRY_S[0] * 2 ** min(due.attempts, 10), RETRY_S[1])
+                await self._keeper.do(lambda ledger: ledger.release(due, self._owner, again_in_s=pause))
         return True
 
     async def _keep(self, due: Due) -> None:

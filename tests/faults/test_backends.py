@@ -220,7 +220,7 @@ async def test_nobody_listens_while_the_models_were_believed(stub: Stub, convene
     assert row(verdict) == UNAVAILABLE
 
 
-@pytest.mark.parametrize("path", ["/api/ps", "/api/show", "/api/tags", "/api/version"])
+@pytest.mark.parametrize("path", ["/api/show", "/api/tags", "/api/version"])
 async def test_a_question_about_the_backend_is_never_answered(
     stub: Stub, convene: Convene, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +228,23 @@ async def test_a_question_about_the_backend_is_never_answered(
     monkeypatch.setattr(ollama, "SHOW_S", 0.1)
     stub.script(dead_routes=[path])
     assert row(await judge(await convene(warm=False))) == AGREED
+
+
+async def test_who_does_not_say_what_is_resident_is_not_waited_for(
+    stub: Stub, convene: Convene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ollama, "CONTROL_S", 0.1)
+    stub.script(dead_routes=["/api/ps"])
+    began = time.monotonic()
+    assert row(await judge(await convene(warm=False, load_wait_s=30))) == UNAVAILABLE
+    assert time.monotonic() - began < 1.5
+
+
+@pytest.mark.usefixtures("stub")
+async def test_no_wait_for_loads_is_no_wait_for_what_is_resident(convene: Convene) -> None:
+    council = await convene(warm=False, load_wait_s=0)
+    await council.warm_up()
+    assert row(await judge(council)) == AGREED
 
 
 async def test_a_backend_that_answers_nothing_at_all(stub: Stub, convene: Convene) -> None:

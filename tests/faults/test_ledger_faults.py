@@ -522,8 +522,8 @@ def test_what_the_client_keeps_under_the_ids_goes_too(
     assert kept == [f"{others[0]}.eld"] * 2
 
 
-def test_what_was_set_aside_keeps_neither_claim_nor_context(path: Path, tmp_path: Path) -> None:
-    """A corrupt copy still holds the claim from before; a later verdict on it is forgotten."""
+def test_a_copy_that_was_set_aside_goes_with_what_it_holds(path: Path, tmp_path: Path) -> None:
+    """Its pages cut texts anywhere, so nothing less than the whole file is sure."""
     old = Ledger(path)
     for verdict in (judged(CLAIM, CONTEXT), judged("Rain is wet.", "The notes say that rain is wet.")):
         old.add(verdict, about=ABOUT)
@@ -533,13 +533,15 @@ def test_what_was_set_aside_keeps_neither_claim_nor_context(path: Path, tmp_path
     with pytest.raises(CorruptLedgerError):
         ledger.pending()
     assert traces(tmp_path) >= {"Quokka", "Wombat"}
-    again = judged(CLAIM, CONTEXT)
+    again, other = judged(CLAIM, CONTEXT), judged("Tea is a plant of the hills.")
     ledger.add(again, about=ABOUT)
+    ledger.add(other, about=ABOUT)
+    ledger.forget(other.id)
+    assert len(asides(path)) == 1
     ledger.forget(again.id)
     ledger.close()
-    (aside,) = asides(path)
+    assert asides(path) == []
     assert traces(tmp_path) == set()
-    assert b"Rain is wet." in aside.read_bytes()
 
 
 def test_a_note_that_was_replaced_goes_too(ledger: Ledger, tmp_path: Path) -> None:

@@ -516,7 +516,7 @@ async def test_the_deadline_cuts_whoever_is_still_out() -> None:
     shared = [BoundMember(seat.member, seat.adapter, 5.0, turn) for seat in seated.seats[:2]]
     hall = DebateEngine(Board((*shared, *seated.seats[2:])), load_wait_s=5, deadline_s=0.1)
     held = await asyncio.wait_for(hall.hold(PACK, None), 2)
-    assert kinds(held) == [FailureKind.TIMEOUT, FailureKind.NOT_ASKED, FailureKind.NOT_LOADED, None]
+    assert kinds(held) == [FailureKind.TIMEOUT, FailureKind.TIMEOUT, FailureKind.NOT_LOADED, None]
     assert held.was_cut
     assert stuck.cancelled == 1
     assert not queued.prompts

@@ -26,12 +26,12 @@ from builders import (
 
 from neuron_council.checker.coherence import MIN_STRENGTH, SPREAD_CEILING
 from neuron_council.checker.faithfulness import FAITHFULNESS_CONFIDENCE_FLOOR, FAITHFULNESS_STRENGTH_FLOOR
-from neuron_council.checker.quotation import MIN_QUOTATION
 from neuron_council.checker.verifier import verify
 from neuron_council.evidence.ballot import Axes, Label
 from neuron_council.evidence.debate import Loop
 from neuron_council.evidence.failure import FailureKind
 from neuron_council.evidence.pack import MAX_CLAIM, MAX_CONTEXT, ContextPack
+from neuron_council.evidence.quotation import MIN_QUOTATION
 
 
 def test_the_constants():

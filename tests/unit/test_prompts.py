@@ -196,8 +196,28 @@ def test_an_argument_cannot_leave_its_fence() -> None:
     assert f"{nasty.rationale}\n<<<end of argument {marker}>>>" in prompt.user
 
 
-def test_a_persona_follows_the_static_text() -> None:
-    plain, own = prompts.ballot(PACK, None), prompts.ballot(PACK, None, "Doubt every date.")
-    assert own.system.startswith(plain.system)
-    assert own.system.endswith("Doubt every date.")
-    assert prompts.challenge(PACK, VOTES, "Doubt every date.").system.endswith("Doubt every date.")
+def test_a_persona_stands_between_the_task_and_the_answer_s_form() -> None:
+    for plain, own in (
+        (prompts.ballot(PACK, None), prompts.ballot(PACK, None, "Doubt every date.")),
+        (prompts.challenge(PACK, VOTES), prompts.challenge(PACK, VOTES, "Doubt every date.")),
+    ):
+        before, _, after = own.system.partition("Doubt every date.\n\n")
+        assert before + after == plain.system
+        assert after.startswith("Answer with one JSON object")
+        assert len(before) > 1000
+
+
+def test_a_concession_is_no_objection_in_the_next_round() -> None:
+    conceded = Loop(VOTES, Challenge(VOTES[-1].member, "Nothing contradicts it."))
+    user = prompts.ballot(PACK, conceded).user
+    assert "Nothing contradicts it." in user
+    assert "found none" in user
+    assert "An objection" not in user
+
+
+def test_words_that_do_not_stand_in_the_context_are_no_quotation_in_the_next_round() -> None:
+    made_up = Loop(VOTES, Challenge(VOTES[-1].member, "It is false.", "words that nobody wrote there", refuted=True))
+    user = prompts.ballot(PACK, made_up).user
+    assert "It is false." in user
+    assert "words that nobody wrote there" not in user
+    assert "quotes nothing of the context" in user

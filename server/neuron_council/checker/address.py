@@ -23,6 +23,7 @@ from attrs import frozen
 from neuron_council.checker.attacks import FENCE, PATTERNS, RESULT, ROLE, WEAK_PATTERNS
 from neuron_council.checker.folding import any_of, by_pieces
 from neuron_council.checker.lexicon import LEXICON
+from neuron_council.evidence.text import REPLACEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,9 +115,13 @@ def _unmasked(match: re.Match[str]) -> str:
     return word
 
 
+_LONG_REFERENCE = re.compile(r"&#(?:[0-9]{8}|[xX][0-9a-fA-F]{7})[0-9a-fA-F]*;?")
+"""A numeric reference beyond all of Unicode; Python refuses to read thousands of digits as one number."""
+
+
 def _readings(text: str) -> Iterator[str]:
     """TEXT folded, then what its base64 says."""
-    yield _fold(unescape(text) if "&" in text else text)
+    yield _fold(unescape(_LONG_REFERENCE.sub(REPLACEMENT, text)) if "&" in text else text)
     hidden = [plain for match in _BASE64.finditer(text) if (plain := _decoded(match.group()))]
     if hidden:
         yield _fold("\n".join(hidden))

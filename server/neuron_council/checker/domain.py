@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from neuron_council.checker.faithfulness import context_is_data
 from neuron_council.checker.oracle import Ruling, VerifierEvidence, VerifierLens
-from neuron_council.checker.quotation import quotes_context
 from neuron_council.checker.wording import count, excerpt
+from neuron_council.evidence.quotation import quotes_context
 
 
 def claim_is_data(evidence: VerifierEvidence) -> Ruling:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from neuron_council.checker.oracle import Ruling, VerifierEvidence, VerifierLens
-from neuron_council.checker.quotation import quotes_context, standing_quotation
 from neuron_council.checker.wording import count, excerpt
 from neuron_council.evidence.debate import Vote
+from neuron_council.evidence.quotation import quotes_context, standing_quotation
 
 FAITHFULNESS_CONFIDENCE_FLOOR = 0.5
 """Mean confidence, 0..1, of the majority's valid votes at least (seed: verifier-panel.ts)."""

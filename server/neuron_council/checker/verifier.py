@@ -9,8 +9,7 @@ from neuron_council.checker.address import addressed
 from neuron_council.checker.figures import compare_figures
 from neuron_council.checker.oracle import VerifierEvidence
 from neuron_council.evidence.consensus import MIN_VALID_AGENTS, consensus
-from neuron_council.evidence.debate import Challenge, DebateResult, Loop, ParkedReason, Vote
-from neuron_council.evidence.failure import FailureKind
+from neuron_council.evidence.debate import Challenge, DebateResult, Loop, ParkedReason
 from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.report import Dissent, Move, Status, VerificationReport
 from neuron_council.evidence.text import fold
@@ -69,7 +68,7 @@ def verify(debate: DebateResult, pack: ContextPack) -> VerificationReport:
 
 def nobody_could_be_asked(debate: DebateResult) -> bool:
     """Whether the debate was held and no question of it reached a model, in whatever loop."""
-    return bool(debate.loops) and not any(_was_asked(vote) for loop in debate.loops for vote in loop.votes)
+    return bool(debate.loops) and not any(vote.was_askable for loop in debate.loops for vote in loop.votes)
 
 
 def parked_reason(debate: DebateResult) -> ParkedReason | None:
@@ -95,10 +94,6 @@ def movement(debate: DebateResult) -> tuple[Move, ...]:
             if member in before and member in after and before[member] != after[member]
         ]
     return tuple(moves)
-
-
-def _was_asked(vote: Vote) -> bool:
-    return vote.was_askable and not (vote.failure and vote.failure.kind is FailureKind.NOT_ASKED)
 
 
 def _position(loop: Loop) -> tuple[object, ...]:

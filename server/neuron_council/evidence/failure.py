@@ -38,7 +38,7 @@ UNASKABLE = frozenset(
         FailureKind.CONTEXT_OVERFLOW,
     }
 )
-"""Kinds after which the question never reached the model, so that another loop would end alike."""
+"""Kinds of failure in which the question never reached the model; asking again at once would end alike."""
 
 
 @frozen

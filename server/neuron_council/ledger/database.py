@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import mmap
 import os
 import sqlite3
 import time
@@ -17,10 +19,8 @@ log = logging.getLogger(__name__)
 
 BUSY_MS = 2_000
 """Milliseconds to wait for another process that writes; a write takes some of them."""
-SCRUB_BYTES = 32
-"""Bytes of the pieces in which forgotten text is looked for in files that were set aside."""
-SCRUB_LEAST = 8
-"""Bytes of a piece at least; shorter ones stand in any text."""
+PIECE = 32
+"""Bytes by which a text is looked for in files that were set aside."""
 BESIDE = ("-wal", "-shm")
 """Ends of the names of the files that SQLite keeps beside the ledger's."""
 
@@ -50,11 +50,11 @@ class Database:
             connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
             try:
                 yield connection
+                connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
-            connection.execute("COMMIT")
             self._log_inode = self._log_inode or _inode(self._beside("-wal"))
         except (sqlite3.Error, OSError) as error:
             raise self._fault(error) from error
@@ -74,22 +74,20 @@ class Database:
         except (sqlite3.Error, OSError) as error:
             raise self._fault(error) from error
 
-    def scrub(self, texts: Iterable[str]) -> None:
-        """Blank TEXTS in the corrupt files that were set aside.
+    def drop_copies(self, texts: Iterable[str]) -> None:
+        """Delete the corrupt files that were set aside and hold a piece of TEXTS. Raises LedgerError.
 
-        A page's end can stand in the middle of a text, so it is looked for in pieces of SCRUB_BYTES.
+        Blanking the texts there would leave what a page's end cuts off.
         """
-        pieces = set()
-        for text in texts:
-            data = text.encode()
-            pieces |= {data[at : at + SCRUB_BYTES] for at in range(0, len(data), SCRUB_BYTES)}
-        whole = [piece for piece in pieces if len(piece) >= SCRUB_LEAST]
+        forms = {form.encode() for text in texts for form in (text, json.dumps(text, ensure_ascii=False)[1:-1])}
+        pieces = {form[at : at + PIECE] for form in forms for at in range(0, max(len(form) - PIECE, 0) + 1, PIECE // 2)}
         for file in self.path.parent.glob(f"{self.path.name}.corrupt-*"):
-            with suppress(OSError):
-                data = file.read_bytes()
-                for piece in whole:
-                    data = data.replace(piece, b" " * len(piece))
-                file.write_bytes(data)
+            try:
+                if _holds(file, pieces):
+                    file.unlink()
+                    log.warning("%s held forgotten text and was deleted", file.name)
+            except OSError as error:
+                raise LedgerError(f"{file} cannot be searched or deleted: {error.strerror}. Delete it.") from error
 
     def harden(self) -> None:
         """Have the disk hold what was committed, so that a power failure loses nothing of it."""
@@ -206,6 +204,13 @@ class Database:
         return aside
 
 
+def _holds(file: Path, pieces: Iterable[bytes]) -> bool:
+    if not file.stat().st_size:
+        return False
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return any(data.find(piece) >= 0 for piece in pieces)
+
+
 def _is_corruption(error: sqlite3.Error) -> bool:
     """Whether ERROR is SQLite's word for a corrupt file; a message could hold that word as a quotation."""
     return getattr(error, "sqlite_errorcode", None) in _CORRUPT or str(error) in _CORRUPT_WORDS
@@ -216,12 +221,14 @@ def _use_log(connection: sqlite3.Connection) -> None:
     until = time.monotonic() + BUSY_MS / 1000
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         except sqlite3.OperationalError:
             if time.monotonic() > until:
                 raise
             time.sleep(0.01)
         else:
+            if mode != "wal":
+                log.warning("the ledger's file system knows no write-ahead log; two servers may wait for each other")
             return
 
 

@@ -25,7 +25,9 @@ class Keeper:
         self._warnings: list[str] = []
 
     async def do(self, work: Callable[[Ledger], T]) -> T:
-        """What WORK says of the ledger. Raises what it raises; a cancelled call is carried out all the same.
+        """What WORK says of the ledger. Raises what it raises.
+
+        A call that has begun is carried out though it is cancelled.
 
         A corrupt file was set aside then, and the call can be made again.
         """

@@ -7,7 +7,7 @@ import logging
 import re
 import sqlite3
 import time
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +29,8 @@ FILE = Path("council") / "ledger.db"
 """The ledger's place under NEURON_HOME."""
 CLIENT_FOLDERS = ("unsent", "held")
 """Where a client keeps claims that never reached a server and memories that await a person, in files named by id."""
+LEAST_SEARCHED = 8
+"""Characters of a text that is looked for in old files; a shorter one stands in any text."""
 REVIEWABLE = frozenset({"council-parked", "council-flagged", "council-split"})
 """Tags of which a verdict needs one to be decided by a person."""
 
@@ -274,45 +276,50 @@ class Ledger:
         Raises UnknownVerdictError, and ReviewError for a verdict that is neither parked nor flagged nor split.
         """
         with self._database.transaction(writes=True) as db:
-            row = db.execute("SELECT seq, tags FROM verdict WHERE id = ?", (verdict_id,)).fetchone()
+            row = db.execute(f"{_WHOLE} WHERE verdict.id = ?", (verdict_id,)).fetchone()
             if row is None:
                 raise _unknown(verdict_id)
-            if not REVIEWABLE & set(_words(row[1])):
+            if not REVIEWABLE & set(_shown(row).verdict.outcome.tags):
                 raise ReviewError("Only a verdict that is parked, flagged or split awaits a person's decision.")
             db.execute(
                 "INSERT INTO review (verdict, decision, note, at) VALUES (?, ?, ?, ?) ON CONFLICT (verdict) "
                 "DO UPDATE SET decision = excluded.decision, note = excluded.note, at = excluded.at",
-                (row[0], decision, note, time.time()),
+                (row["seq"], decision, note, time.time()),
             )
         return self.show(verdict_id)
 
     def forget(self, verdict_id: str) -> None:
         """Remove the claim of this verdict, with every verdict on it, from the file; a tombstone keeps each id.
 
-        What the client keeps under these ids beside the ledger, in folders of the same home, goes with it.
+        What the client keeps under these ids beside the ledger, in folders of the same home, goes with it, and so does
+        each corrupt file set aside that holds any of it.
 
         Raises UnknownVerdictError, and LedgerError where deleted text may still stand in the write-ahead log; then, and
         for a verdict that was forgotten already, asking again removes it there.
         """
         with self._database.transaction(writes=True) as db:
-            row = db.execute("SELECT claim FROM verdict WHERE id = ?", (verdict_id,)).fetchone()
-            if row is not None:
-                now = time.time()
-                rows = db.execute("SELECT id, claim, context FROM verdict WHERE claim = ?", row).fetchall()
-                ids = [found for found, *_ in rows]
-                db.executemany("INSERT OR REPLACE INTO tombstone VALUES (?, ?)", [(found, now) for found in ids])
-                db.execute("DELETE FROM verdict WHERE claim = ?", row)
-                self._forget_files(ids)
-                self._database.scrub({text for _, *texts in rows for text in texts if text})
-            elif not db.execute("SELECT 1 FROM tombstone WHERE id = ?", (verdict_id,)).fetchone():
+            rows = db.execute(
+                "SELECT id, claim, context FROM verdict WHERE claim_key = (SELECT claim_key FROM verdict WHERE id = ?)",
+                (verdict_id,),
+            ).fetchall()
+            if not rows and not db.execute("SELECT 1 FROM tombstone WHERE id = ?", (verdict_id,)).fetchone():
                 raise _unknown(verdict_id)
+            now = time.time()
+            db.executemany("INSERT OR REPLACE INTO tombstone VALUES (?, ?)", [(row["id"], now) for row in rows])
+            db.executemany("DELETE FROM verdict WHERE id = ?", [(row["id"],) for row in rows])
         self._database.purge()
+        self._forget_files([row["id"] for row in rows] or [verdict_id])
+        # Whatever else was said stands in the same row as claim and context.
+        texts = {text for row in rows for text in (row["claim"], row["context"]) if len(text) >= LEAST_SEARCHED}
+        self._database.drop_copies(texts)
 
     def _forget_files(self, ids: Sequence[str]) -> None:
-        for folder in CLIENT_FOLDERS:
-            for found in ids:
-                for file in (self._database.path.parent / folder).glob(f"{found}.*"):
+        for file in (file for name in CLIENT_FOLDERS for file in (self._database.path.parent / name).glob("*")):
+            if file.name.partition(".")[0] in ids:
+                try:
                     file.unlink(missing_ok=True)
+                except OSError as error:
+                    raise LedgerError(f"{file} cannot be removed: {error.strerror}. Delete it.") from error
 
     def pending(self) -> int:
         """How many claims await another evaluation, the same claim once."""
@@ -327,8 +334,8 @@ class Ledger:
         with self._database.transaction(writes=True) as db:
             rows = db.execute(
                 "SELECT verdict.id, pending.pack FROM verdict LEFT JOIN pending ON pending.verdict = verdict.seq"
-                + ("" if ids is None else f" WHERE verdict.id IN ({', '.join('?' * len(ids))})"),
-                ids or (),
+                + ("" if ids is None else " WHERE verdict.id IN (SELECT value FROM json_each(?))"),
+                () if ids is None else (json.dumps(ids),),
             ).fetchall()
             if unknown := set(ids or ()) - {found for found, _ in rows}:
                 raise _unknown(min(unknown))
@@ -373,22 +380,24 @@ class Ledger:
                 (time.time() + again_in_s, due.key, owner),
             )
 
-    def announcements(self, told: Container[tuple[str, str]] = ()) -> tuple[Announcement, ...]:
-        """What the client has not acknowledged yet, oldest first, but for the pairs of old and new id in TOLD."""
+    def announcements(self, after: int = 0, limit: int = REPLAY_PAGE) -> tuple[tuple[Announcement, ...], int]:
+        """What the client has not acknowledged yet of LIMIT verdicts behind the place AFTER, and the next place."""
         with self._database.transaction() as db:
-            pairs = db.execute(
-                "SELECT announcement.old, verdict.id FROM announcement "
-                "JOIN verdict ON verdict.seq = announcement.verdict ORDER BY verdict.seq, announcement.old"
+            rows = db.execute(
+                f"SELECT {_COLUMNS}, announcement.old FROM announcement "
+                "JOIN verdict ON verdict.seq = announcement.verdict LEFT JOIN review ON review.verdict = verdict.seq "
+                "WHERE announcement.verdict IN "
+                "(SELECT DISTINCT verdict FROM announcement WHERE verdict > ? ORDER BY verdict LIMIT ?) "
+                "ORDER BY announcement.verdict, announcement.old",
+                (after, limit),
             ).fetchall()
         news = []
-        for old, new in pairs:
-            if (old, new) in told:
-                continue
+        for row in rows:
             try:
-                news.append(Announcement(old, self.show(new).verdict))
-            except (LedgerError, UnknownVerdictError):
-                log.error("%s cannot be read, so it is not announced", new)  # noqa: TRY400 - the text may be quoted
-        return tuple(news)
+                news.append(Announcement(row["old"], _shown(row).verdict))
+            except LedgerError:
+                log.error("%s cannot be read, so it is not announced", row["id"])  # noqa: TRY400 - the text may be quoted
+        return tuple(news), rows[-1]["seq"] if rows else after
 
     def acknowledge(self, ids: Sequence[str]) -> int:
         """Note that the client knows the new verdicts with these IDS, and tell how many it had not known before."""
@@ -425,6 +434,7 @@ def _insert(
         "id": verdict.id,
         "at": now,
         "pack": key,
+        "claim_key": codec.digest(verdict.pack.claim),
         "claim": verdict.pack.claim,
         "context": verdict.pack.context,
         "status": str(outcome.status),

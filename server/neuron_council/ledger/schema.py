@@ -2,7 +2,7 @@
 
 `verdict.seq` is the order of writing; `evidence` holds what the checker needs to decide again, `decision` what it
 decided, both as JSON of `ledger.codec`; `about` the versions, constants and board behind them. `pack` is a hash of
-claim and context, `cache_key` one of all that a cached answer must share.
+claim and context, `claim_key` one of the claim alone, `cache_key` one of all that a cached answer must share.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             id TEXT NOT NULL UNIQUE,
             at REAL NOT NULL,
             pack TEXT NOT NULL,
+            claim_key TEXT NOT NULL,
             claim TEXT NOT NULL,
             context TEXT NOT NULL,
             status TEXT NOT NULL,
@@ -32,7 +33,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             supersedes TEXT
         )""",
         "CREATE INDEX verdict_by_status ON verdict (status, seq)",
-        "CREATE INDEX verdict_by_claim ON verdict (pack)",
+        "CREATE INDEX verdict_by_claim ON verdict (claim_key)",
         "CREATE INDEX verdict_by_cache_key ON verdict (cache_key, seq) WHERE cache_key IS NOT NULL",
         """CREATE TABLE tag (
             tag TEXT NOT NULL,

@@ -32,7 +32,6 @@ JUST_NOW_MS = 1000
 """Milliseconds for which a vote is proof that its model is resident."""
 PROMPTLY_S = 0.05
 """Seconds within which a turn has come at once."""
-REMINDER = "\n\nYour last answer was not exactly one JSON object as described. Answer with that object alone."
 
 
 @frozen
@@ -67,12 +66,12 @@ class DebateEngine:
         *,
         load_wait_s: float,
         deadline_s: float,
-        is_urgent: bool = True,
+        is_urgent: Callable[[], bool] = lambda: True,
         on_vote: OnVote | None = None,
     ) -> None:
         """The clock starts here. LOAD_WAIT_S and DEADLINE_S are seconds; ON_VOTE hears each vote as it comes in.
 
-        What is not urgent lets urgent claims go first at each model.
+        A claim that is not urgent, when its turn is asked for, lets urgent ones go first at each model.
         """
         self._board = board
         self._is_urgent = is_urgent
@@ -87,7 +86,9 @@ class DebateEngine:
 
         HEARD is the loop before, whose arguments and challenge the members read; None for the first.
         """
-        answers = await asyncio.gather(*(self._ballot(seat, pack, heard) for seat in self._board.seats))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._ballot(seat, pack, heard)) for seat in self._board.seats]
+        answers = [task.result() for task in tasks]
         votes = tuple(vote for vote, _ in answers)
         was_cut = any(cut for _, cut in answers)
         challenge = None
@@ -129,7 +130,7 @@ class DebateEngine:
                 absence = None if is_resident else await self._resident(seat)
                 stage, since = "waiting", self._clock()
                 if not absence:
-                    async with seat.turns.turn(is_urgent=self._is_urgent):
+                    async with seat.turns.turn(is_urgent=self._is_urgent()):
                         if self._clock() - since > PROMPTLY_S:  # it may have been evicted meanwhile
                             stage = "loading"
                             absence = await self._resident(seat)
@@ -162,7 +163,7 @@ async def _within_its_time(seat: BoundMember, prompt: Prompt, parse: Callable[[s
             first = await _once(seat, prompt, parse)
             if isinstance(first, Ok) or first.failure.kind is not FailureKind.UNPARSABLE:
                 return first
-            return await _once(seat, evolve(prompt, user=prompt.user + REMINDER), parse)
+            return await _once(seat, evolve(prompt, user=prompt.user + prompts.REMINDER), parse)
     except TimeoutError:
         return Err(
             Failure(
@@ -214,7 +215,7 @@ def _cut_off(seat: BoundMember, stage: str) -> Failure:
             )
         case "waiting":
             return Failure(
-                FailureKind.NOT_ASKED,
+                FailureKind.TIMEOUT,
                 f"{seat.member.model} was busy with other claims until this claim's deadline. Ask again, "
                 "or raise `deadline_s` in council.toml.",
             )

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from attrs import define, field, frozen
 
-from neuron_council.errors import ConfigError
 from neuron_council.evidence.failure import Err, Failure, FailureKind, Ok
 from neuron_council.maker.adapter import BackendState, ModelState, Prompt, Reply, Token, tokens
 
@@ -51,7 +50,7 @@ thread has nothing to do, is right on an idle machine only: beside three busy pr
 tokens a second, this 25, and it costs an idle machine nothing that can be measured."""
 COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 """How JSON is laid out, in the words of llguidance."""
-CLOSE_S = 1.5
+CLOSE_S = 0.5
 """Seconds that `close` waits for calls to stop."""
 
 SAMPLING: Mapping[str, float] = {"temperature": 0.0, "seed": 42}
@@ -127,6 +126,15 @@ def load_engine(path: Path, window: int, slots: int) -> Engine:
             ) from error
 
 
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise ValueError for an option that this backend does not know or cannot use."""
+    for key, value in options.items():
+        if key not in OPTIONS:
+            raise ValueError(f'the embedded backend has no option "{key}"; it has {", ".join(sorted(OPTIONS))}')
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f'the option "{key}" must be a number')  # noqa: TRY004 - a value of the configuration
+
+
 class EmbeddedBackend:
     """The process's own models. SLOTS is how many calls one model runs at a time, each with a whole window.
 
@@ -141,14 +149,8 @@ class EmbeddedBackend:
         self._one_load = asyncio.Lock()
 
     def adapter(self, spec: MemberSpec) -> EmbeddedAdapter:
-        """The line to SPEC's model. Raises ConfigError for an option that this backend does not know."""
+        """The line to SPEC's model, whose options were checked."""
         options = dict(spec.options)
-        for key, value in options.items():
-            if key not in OPTIONS:
-                known = ", ".join(sorted(OPTIONS))
-                raise ConfigError(f'Member "{spec.id}": the embedded backend has no option "{key}". It has {known}.')
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise ConfigError(f'Member "{spec.id}": the option "{key}" must be a number, not {value!r}.')
         key = os.path.realpath(Path(spec.model).expanduser()) if spec.model.endswith(".gguf") else spec.model
         runner = self._runners.get(key)
         if runner is None:
@@ -214,10 +216,7 @@ class EmbeddedAdapter:
 
     async def identify(self) -> str | None:
         """The SHA-256 of the model's file; None where it cannot be read."""
-        runner = self._runner
-        if runner.digest is None and isinstance(path := locate(runner.model), Path):
-            runner.digest = await _in_thread(lambda: _digest(path))
-        return runner.digest
+        return await self._runner.identify()
 
     async def state(self) -> ModelState:
         """Whether the model's file is there, whether it is loaded, and the SHA-256 of its file once it was."""
@@ -264,6 +263,7 @@ class _Runner:
         self._one_load = one_load
         self._loading: asyncio.Task[Failure | None] | None = None
         self._running: dict[asyncio.Future[Ok[Reply] | Err], _Call] = {}
+        self._identifying: asyncio.Future[str | None] | None = None
         self._closed = False
 
     async def ready(self, wait_s: float) -> Failure | None:
@@ -287,6 +287,15 @@ class _Runner:
         if self._loading is None or self._loading.done():
             self._loading = asyncio.create_task(self._loaded())
         return await asyncio.shield(self._loading)
+
+    async def identify(self) -> str | None:
+        """The digest of the file, worked out once for all who ask."""
+        if self.digest is None and self._identifying is None and isinstance(path := locate(self.model), Path):
+            self._identifying = _in_thread(lambda: _digest(path))
+        if self.digest is None and self._identifying is not None:
+            self.digest = await asyncio.shield(self._identifying)
+            self._identifying = None
+        return self.digest
 
     async def ask(self, call: _Call) -> Ok[Reply] | Err:
         """What the engine says to CALL. Cancelling it stops the engine, see `EmbeddedAdapter.run`."""

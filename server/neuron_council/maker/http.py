@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import httpx
+from attrs import frozen
 
 from neuron_council.evidence.failure import Err, Failure, FailureKind, Ok
 from neuron_council.maker.host import is_loopback
@@ -25,8 +26,16 @@ MAX_QUOTE = 300
 _STATUS_KINDS = {401: FailureKind.UNAUTHORIZED, 403: FailureKind.UNAUTHORIZED, 503: FailureKind.BUSY}
 _OVERFLOW_WORDS = ("exceed_context_size", "context length", "context size", "context window")
 _CLOSED = "closed the connection without an answer"
+HTTP_SERVER_ERROR = 500
 _HTTP_OK = 200
 _HTTP_NOT_FOUND = 404
+
+
+@frozen
+class Refused(Err):
+    """An answer with a status that is not 200."""
+
+    status: int
 
 
 class _Connection:
@@ -161,7 +170,8 @@ class Line:
             kind = FailureKind.CONTEXT_OVERFLOW
         elif status == _HTTP_NOT_FOUND and "not found" in said:
             kind = FailureKind.MODEL_NOT_FOUND
-        return self._err(kind, f"answered with status {status}{f': {said}' if said else ''}")
+        answer = self._err(kind, f"answered with status {status}{f': {said}' if said else ''}")
+        return Refused(answer.failure, status)
 
     def _err(self, kind: FailureKind, what: str) -> Err:
         return Err(Failure(kind, " ".join(filter(None, (f"{self.url} {what}.", self._cures.get(kind))))))

@@ -19,7 +19,7 @@ from attrs import define
 from neuron_council.evidence.failure import Err, Failure, FailureKind, Ok
 from neuron_council.maker.adapter import Adapter, BackendState, ModelState, Prompt, Reply, is_there, tokens
 from neuron_council.maker.board import MemberSpec
-from neuron_council.maker.http import Line
+from neuron_council.maker.http import HTTP_SERVER_ERROR, Line, Refused
 from neuron_council.maker.prompts import MAX_TOKENS
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class OllamaBackend:
     async def warm_up(self) -> None:
         """Load the models of all members, one at a time; then see whether they are resident together."""
         for adapter in self._adapters:
-            await self._ensure(adapter)
+            await self.resident(adapter, LOAD_S)
         listing = await self._list()
         if isinstance(listing, Ok) and not all(each.is_listed for each in self._models.values() if each.is_ours):
             log.warning("%s does not hold all models at once, so claims wait for models to be loaded", self.url)
@@ -130,10 +130,13 @@ class OllamaBackend:
         await asyncio.gather(self._control.close(), *(adapter.close() for adapter in self._adapters))
 
     async def resident(self, adapter: OllamaAdapter, wait_s: float) -> Failure | None:
-        """See Adapter.resident."""
+        """See Adapter.resident. The question what is resident has a limit of its own and is no part of the wait."""
+        found = await self._load_of(adapter)
+        if not isinstance(found, asyncio.Task):
+            return found
         try:
             async with asyncio.timeout(wait_s):
-                return await self._ensure(adapter)
+                return await asyncio.shield(found)
         except TimeoutError:
             return Failure(
                 FailureKind.NOT_LOADED,
@@ -141,19 +144,22 @@ class OllamaBackend:
                 "or raise `load_wait_s` in council.toml.",
             )
 
-    async def _ensure(self, adapter: OllamaAdapter) -> Failure | None:
-        """None once the model is resident with the vote's own window, else why it cannot be."""
+    async def _load_of(self, adapter: OllamaAdapter) -> asyncio.Task[Failure | None] | Failure | None:
+        """None where the model is resident with the vote's own window, else its load, or why it cannot be had."""
         listing = await self._list()
         if isinstance(listing, Err) and listing.failure.kind in _LOAD_FAULTS:
             return listing.failure
         if adapter.residence.serves(adapter.num_ctx):
             self._expect_a_vote()
             return None
+        if isinstance(listing, Err) and listing.failure.kind is FailureKind.TIMEOUT:
+            # Who does not say what is loaded would not load either, and a claim must not wait for that.
+            return Failure(FailureKind.UNREACHABLE, listing.failure.message)
         task = self._loads.get(adapter.key)
         if task is None:
             task = self._loads[adapter.key] = asyncio.create_task(self._load(adapter))
             task.add_done_callback(lambda _: self._loads.pop(adapter.key, None))
-        return await asyncio.shield(task)
+        return task
 
     async def _list(self) -> Ok[dict[str, Any]] | Err:
         """Ask `/api/ps`, and note what is resident."""
@@ -185,12 +191,12 @@ class OllamaBackend:
                     answer = await adapter.load()
             except TimeoutError:
                 return Failure(FailureKind.NOT_LOADED, f"{adapter.model} did not load within {LOAD_S:.0f} s.")
-            if isinstance(answer, Err) and (failure := _load_failure(adapter.model, answer.failure)):
+            if isinstance(answer, Err) and (failure := _load_failure(adapter.model, answer)):
                 return failure
             log.info("%s is resident after %.1f s", adapter.model, time.monotonic() - begun)
             model.is_ours = model.is_listed = True
             model.digest = model.window = None
-            await self._list()
+            self._note(await self._get("/api/ps"))  # not one that began before the load had ended
             model.own_window = model.window
             self._expect_a_vote()
             return None
@@ -395,11 +401,12 @@ def _window(row: Mapping[str, Any] | None) -> int | None:
     return window if isinstance(window, int) else None
 
 
-def _load_failure(model: str, failure: Failure) -> Failure | None:
+def _load_failure(model: str, answer: Err) -> Failure | None:
     """What a failed load means; None where the server merely does not know how to load without a question."""
+    failure = answer.failure
     if failure.kind in _LOAD_FAULTS:
         return failure
-    if failure.kind is FailureKind.HTTP_ERROR and "status 4" in failure.message:
+    if isinstance(answer, Refused) and answer.status < HTTP_SERVER_ERROR:
         return None
     return Failure(FailureKind.NOT_LOADED, f"{model} could not be loaded: {failure.message}")
 

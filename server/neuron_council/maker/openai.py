@@ -69,23 +69,15 @@ class OpenAIBackend:
 
     async def resident(self, model: str, wait_s: float) -> Failure | None:
         """Wait while the server says that it is loading."""
-        try:
-            async with asyncio.timeout(wait_s):
-                return await self._ready()
-        except TimeoutError:
-            message = f"{self.url} was still loading {model} after {wait_s:.1f} s. Ask again."
-            return Failure(FailureKind.NOT_LOADED, message)
-
-    def used(self) -> None:
-        """Note that the server just answered a question."""
-        self._ready_at = time.time()
-
-    async def _ready(self) -> Failure | None:
+        until = asyncio.get_running_loop().time() + wait_s
         while abs(time.time() - self._ready_at) > BELIEVED_S:
             answer = await self.models()
             if isinstance(answer, Ok):
                 self.used()
             elif answer.failure.kind is FailureKind.BUSY:
+                if asyncio.get_running_loop().time() >= until:
+                    message = f"{self.url} was still loading {model} after {wait_s:.1f} s. Ask again."
+                    return Failure(FailureKind.NOT_LOADED, message)
                 await asyncio.sleep(LOADING_PAUSE_S)
             elif answer.failure.kind in (FailureKind.UNREACHABLE, FailureKind.UNAUTHORIZED):
                 return answer.failure
@@ -93,6 +85,10 @@ class OpenAIBackend:
                 # No list of models is no reason not to ask one.
                 return None
         return None
+
+    def used(self) -> None:
+        """Note that the server just answered a question."""
+        self._ready_at = time.time()
 
 
 class OpenAIAdapter:

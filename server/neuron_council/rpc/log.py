@@ -58,6 +58,9 @@ def incident(log: logging.Logger, error: BaseException) -> str:
             f"{Path(each.filename).name}:{each.lineno} {each.name}"
             for each in reversed(traceback.extract_tb(seen.__traceback__))
         )
+        if isinstance(seen, BaseExceptionGroup) and seen.exceptions:
+            seen = seen.exceptions[0]
+            continue
         told.append(f"{type(seen).__module__}.{type(seen).__qualname__} at {frames or 'no frame'}")
         seen = seen.__cause__ or seen.__context__
     log.error("incident %s: %s", name, "; after ".join(told))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from attrs import frozen
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 
 from neuron_council.errors import CouncilError, ReviewError, TakenIdError, UnknownVerdictError
 from neuron_council.evidence.pack import ContextPack
 from neuron_council.rpc import wire
+from neuron_council.rpc.log import incident
 from neuron_council.rpc.params import (
     AcknowledgeParams,
     BatchItem,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from neuron_council.council import Council
     from neuron_council.ledger.ledger import Decided
 
+
+log = logging.getLogger(__name__)
 
 UNKNOWN_VERDICT = -32001
 """The error of an id that no verdict has."""
@@ -100,12 +104,10 @@ async def verify_batch(session: Session, params: VerifyBatchParams) -> wire.Json
 async def _item(session: Session, given: Any) -> wire.Json:
     """One verdict of a batch, or the error in its place."""
     try:
-        if not isinstance(given, dict):
-            raise JsonRpcInvalidParams("claim: is required, in an object")
-        item = structure(given, BatchItem)
+        item = structure(given if isinstance(given, dict) else {}, BatchItem)
         pack = ContextPack(item.claim, item.context)
         verdict = await session.council.verify(pack, id=item.id, fresh=item.fresh, is_urgent=False)
-    except (CouncilError, JsonRpcException) as error:
+    except Exception as error:  # noqa: BLE001 - one item's fault must not take the others' verdicts
         refused = as_rpc(error)
         return {"error": {"code": refused.code, "message": refused.message}}
     return wire.verdict(verdict)
@@ -148,8 +150,8 @@ async def acknowledge(session: Session, params: AcknowledgeParams) -> wire.Json:
     return {"acknowledged": await session.council.acknowledge(params.ids)}
 
 
-def as_rpc(error: CouncilError | JsonRpcException) -> JsonRpcException:
-    """The one place where what the council refuses becomes an error on the wire."""
+def as_rpc(error: BaseException) -> JsonRpcException:
+    """The one place where an exception becomes an error on the wire."""
     match error:
         case JsonRpcException():
             return error
@@ -157,8 +159,10 @@ def as_rpc(error: CouncilError | JsonRpcException) -> JsonRpcException:
             return JsonRpcException(str(error), code=UNKNOWN_VERDICT)
         case TakenIdError() | ReviewError():
             return JsonRpcInvalidParams(f"id: {error}")
-        case _:
+        case CouncilError():
             return JsonRpcException(str(error), code=types.LSPErrorCodes.RequestFailed)
+        case _:
+            return JsonRpcInternalError(f"internal error; the log has it as incident {incident(log, error)}")
 
 
 async def health(session: Session, _: NoParams) -> wire.Json:

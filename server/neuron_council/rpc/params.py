@@ -60,6 +60,18 @@ def _uuid(_: object, attribute: Attribute[Any], value: str | None) -> None:
         raise _FieldError("must be a UUID", attribute.name)
 
 
+def _lowered(value: str) -> str:
+    return value.lower()
+
+
+def _lower(value: str | None) -> str | None:
+    return value and value.lower()
+
+
+def _all_lower(values: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return values and tuple(value.lower() for value in values)
+
+
 def _positive(_: object, attribute: Attribute[int | None], value: int | None) -> None:
     if value is not None and value < 1:
         raise _FieldError("must be 1 or more", attribute.name)
@@ -109,7 +121,7 @@ class VerifyParams:
 
     claim: str = field(validator=_claim)
     context: str | None = field(default=None, validator=_context)
-    id: str | None = field(default=None, validator=_uuid)
+    id: str | None = field(default=None, validator=_uuid, converter=_lower)
     fresh: bool = False
     deadline_ms: int | None = field(default=None, validator=_positive)
     work_done_token: Token | None = None
@@ -129,7 +141,7 @@ class BatchItem:
 
     claim: str = field(validator=_claim)
     context: str | None = field(default=None, validator=_context)
-    id: str | None = field(default=None, validator=_uuid)
+    id: str | None = field(default=None, validator=_uuid, converter=_lower)
     fresh: bool = False
 
 
@@ -150,21 +162,21 @@ class ListParams:
 class IdParams:
     """A stored verdict."""
 
-    id: str = field(validator=_uuid)
+    id: str = field(validator=_uuid, converter=_lowered)
 
 
 @frozen
 class ReplayParams:
     """A stored verdict, or all."""
 
-    id: str | None = field(default=None, validator=_uuid)
+    id: str | None = field(default=None, validator=_uuid, converter=_lower)
 
 
 @frozen
 class ReviewParams:
     """What a person decides of a stored verdict."""
 
-    id: str = field(validator=_uuid)
+    id: str = field(validator=_uuid, converter=_lowered)
     decision: str = field(validator=_decision)
     note: str | None = field(default=None, validator=_note)
 
@@ -173,14 +185,14 @@ class ReviewParams:
 class ReevaluateParams:
     """Unavailable verdicts, or all."""
 
-    ids: tuple[str, ...] | None = field(default=None, validator=_uuids)
+    ids: tuple[str, ...] | None = field(default=None, validator=_uuids, converter=_all_lower)
 
 
 @frozen
 class AcknowledgeParams:
     """New verdicts that the client knows."""
 
-    ids: tuple[str, ...] = field(validator=_uuids)
+    ids: tuple[str, ...] = field(validator=_uuids, converter=_all_lower)
 
 
 def structure(params: Any, kind: type[T]) -> T:

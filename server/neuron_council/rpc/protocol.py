@@ -16,7 +16,6 @@ from attrs import define, frozen
 from lsprotocol import types
 from pygls.exceptions import (
     JsonRpcException,
-    JsonRpcInternalError,
     JsonRpcInvalidParams,
     JsonRpcInvalidRequest,
     JsonRpcMethodNotFound,
@@ -25,10 +24,8 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol
 
-from neuron_council.errors import CouncilError
 from neuron_council.rpc import message
 from neuron_council.rpc.framing import frame
-from neuron_council.rpc.log import incident
 from neuron_council.rpc.message import MessageId, Notification, Request, Response
 from neuron_council.rpc.methods import METHODS, as_rpc
 from neuron_council.rpc.params import InitializeParams, NoParams, Token, structure
@@ -220,7 +217,7 @@ class CouncilProtocol(LanguageServerProtocol):
         try:
             self._post(message.result(msg_id, future.result()))
         except Exception as error:  # noqa: BLE001 - whatever a handler raised or returned, the client gets a reply
-            self.refuse(msg_id, _reply_to(error))
+            self.refuse(msg_id, as_rpc(error))
 
     # The order of life
 
@@ -272,12 +269,3 @@ class CouncilProtocol(LanguageServerProtocol):
 
 def _failed(text: str) -> JsonRpcException:
     return JsonRpcException(text, code=types.LSPErrorCodes.RequestFailed)
-
-
-def _reply_to(error: BaseException) -> JsonRpcException:
-    """The one place where an exception becomes an error on the wire."""
-    match error:
-        case JsonRpcException() | CouncilError():
-            return as_rpc(error)
-        case _:
-            return JsonRpcInternalError(f"internal error; the log has it as incident {incident(log, error)}")
