@@ -47,9 +47,10 @@ Where that cannot be done it is submitted all the same."
      "keeping a claim"
      (lambda ()
        (let ((file (neuron-council-files-name (neuron-council-unsent-folder) id (emacs-pid))))
+         ;; First, since C-g may come while it is written.
+         (push (cons id file) neuron-council-unsent--taken)
          (neuron-council-files-write file (list :id id :claim (plist-get params :claim)
-                                                :context (plist-get params :context) :time (float-time)))
-         (push (cons id file) neuron-council-unsent--taken))))))
+                                                :context (plist-get params :context) :time (float-time))))))))
 
 (defun neuron-council-unsent--file (id)
   "Return the file of the claim ID, which this Emacs works on no more, or nil."
@@ -74,9 +75,10 @@ Where that cannot be done it is submitted all the same."
   "End the work on the claim ID, as its job ended: with CONDITION, or an answer.
 Its file is dropped where the server has the claim, where nobody could judge it
 and where it was taken back."
-  (if (memq (car condition) '(nil quit neuron-council-cancelled neuron-council-refused neuron-council-unknown))
-      (neuron-council-unsent--drop id)
-    (neuron-council-unsent--release id)))
+  (let ((inhibit-quit t))
+    (if (memq (car condition) '(nil quit neuron-council-cancelled neuron-council-refused neuron-council-unknown))
+        (neuron-council-unsent--drop id)
+      (neuron-council-unsent--release id))))
 
 ;;;; Claims of captures
 

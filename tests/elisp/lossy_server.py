@@ -8,6 +8,7 @@ Runs COMMAND between stdin and stdout until it has written a verdict; that is ke
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -24,7 +25,8 @@ def pump(source: IO[bytes], sink: IO[bytes]) -> None:
 
 def main() -> int:
     server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert server.stdin and server.stdout
+    assert server.stdin
+    assert server.stdout
     threading.Thread(target=pump, args=(sys.stdin.buffer, server.stdin), daemon=True).start()
     while head := server.stdout.readline():
         length = int(head.partition(b":")[2])
@@ -38,7 +40,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # A thread that still reads stdin would hold up an ordinary exit.
-    import os
-
-    os._exit(main())
+    os._exit(main())  # a thread that still reads stdin would hold up an ordinary exit

@@ -134,6 +134,11 @@ def terminal(emacs: str, tmp_path: Path) -> Callable[..., Any]:
     return opened
 
 
+def kept(screen: Terminal) -> list[Path]:
+    """The claims that Emacs still keeps for a server."""
+    return list(screen.results_file.parent.glob("home/council/unsent/*"))
+
+
 def cancelled(screen: Terminal, n: int = 0) -> bool:
     """Whether the server was told to cancel its Nth request to verify, and nothing else."""
     screen.until("the cancellation", lambda: screen.seen("window/workDoneProgress/cancel"))
@@ -155,6 +160,7 @@ def test_quit_during_a_capture_stores_nothing(terminal: Callable[..., Any]) -> N
         # The server has survived the quit, and only the second memory is stored.
         assert len(screen.seen("initialize")) == 1
         assert screen.results().count("stored") == 1
+        assert not kept(screen)
 
 
 def test_quit_while_the_server_starts(terminal: Callable[..., Any]) -> None:
@@ -164,6 +170,7 @@ def test_quit_while_the_server_starts(terminal: Callable[..., Any]) -> None:
         screen.press("\x07")
         screen.until("the quit", lambda: "quit" in screen.results())
         assert "stored" not in screen.results()
+        assert not kept(screen)
 
 
 def test_quit_during_a_wait_in_a_timer(terminal: Callable[..., Any]) -> None:
