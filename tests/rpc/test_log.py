@@ -66,3 +66,12 @@ def test_an_incident_tells_types_and_frames_and_no_message(log, tmp_path):
 def test_text_that_utf8_cannot_carry_is_logged_anyway(log, tmp_path):
     log.warning("a %s", "\ud83d")
     assert (tmp_path / "logs" / "council.log").read_text().endswith("a ?\n")
+
+
+def test_what_another_server_rotated_away_is_written_to_no_more(log, tmp_path):
+    current = tmp_path / "logs" / "council.log"
+    log.warning("before")
+    current.rename(current.with_name("council.log.1"))
+    log.warning("after")
+    assert "after" in current.read_text()
+    assert "after" not in current.with_name("council.log.1").read_text()

@@ -393,3 +393,14 @@ def test_a_long_value_is_cut_in_the_message(fault):
     assert len(fault(options={"council": {"max_loops": "x" * 10_000}})) < 400
     assert len(fault(options={"council": {"x" * 10_000: 1}})) < 400
     assert len(fault(options={"x" * 10_000: 1})) < 400
+
+
+@pytest.mark.parametrize("options", ["temprature = 1", 'seed = "7"', "temperature = true"])
+def test_an_option_that_the_embedded_backend_cannot_use_is_a_fault_of_the_file(tmp_path, options):
+    members = "\n".join(
+        f'[[member]]\nid = "m{n}"\nmodel = "smollm2:135m"\nrole = "{role}"\nbackend = "embedded"\n'
+        for n, role in enumerate(("member", "member", "contrarian"))
+    )
+    (tmp_path / "council.toml").write_text(f"{members}options = {{ {options} }}\n")
+    with pytest.raises(ConfigError, match=rf"council\.toml.*m2.*options.*{options.split()[0]}"):
+        load(tmp_path, {})

@@ -532,3 +532,13 @@ async def test_closing_during_the_warm_up_is_quick(stub: Stub, convene: Convene)
     await council.close()
     assert time.monotonic() - began < 0.5
     await until(lambda: stub.loads()[0].outcome == "client-closed")
+
+
+async def test_a_person_and_an_errand_share_one_debate(stub: Stub, convene: Convene) -> None:
+    council = await convene()
+    stub.script(default={"delay": 0.2})
+    errand, person = await asyncio.gather(
+        council.verify(BARE_PACK, is_urgent=False), council.verify(BARE_PACK, is_urgent=True)
+    )
+    assert errand.id == person.id
+    assert len(stub.votes()) == 3

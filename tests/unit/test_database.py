@@ -361,3 +361,26 @@ def test_hardening_what_is_not_there_is_no_error(open_database: Callable[[], Dat
     database.harden()
     database.close()
     database.harden()
+
+
+def test_a_commit_that_fails_is_rolled_back(
+    open_database: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise every later transaction would meet the one that was left open."""
+    database = open_database()
+    bury(database, "a")
+    connection = database._open()
+
+    class Refusing:
+        def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+            if statement == "COMMIT":
+                raise sqlite3.OperationalError("database is locked")
+            return connection.execute(statement, *values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "_open", Refusing)
+        with pytest.raises(LedgerError, match="locked"):
+            bury(database, "b")
+    assert not connection.in_transaction
+    bury(database, "c")
+    assert count(database) == 2

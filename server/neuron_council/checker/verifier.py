@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 
+from attrs import frozen
+
 from neuron_council.checker import panel
-from neuron_council.checker.address import addressed
-from neuron_council.checker.figures import compare_figures
+from neuron_council.checker.address import Address, addressed
+from neuron_council.checker.figures import Comparison, compare_figures
 from neuron_council.checker.oracle import VerifierEvidence
 from neuron_council.evidence.consensus import MIN_VALID_AGENTS, consensus
 from neuron_council.evidence.debate import Challenge, DebateResult, Loop, ParkedReason
@@ -18,9 +21,30 @@ MAX_LOOPS = 3
 """Loops of a debate at most; after that a person decides (seed: verifier.ts)."""
 
 
+@frozen
+class _Reading:
+    """What the oracles read in a pack, whatever the debate on it shows."""
+
+    folded_context: str
+    claim_address: Address | None
+    context_address: Address | None
+    figures: Comparison
+
+
+@lru_cache(maxsize=8)
+def _read(pack: ContextPack) -> _Reading:
+    """Read PACK; the same in every loop, so once will do."""
+    return _Reading(
+        folded_context=fold(pack.context),
+        claim_address=addressed(pack.claim, strict=True),
+        context_address=addressed(pack.context, strict=False),
+        figures=compare_figures(pack.claim, pack.context),
+    )
+
+
 def admits(pack: ContextPack) -> bool:
     """Whether the claim may be put before the members at all: it does not address them (`claim-is-data`)."""
-    return addressed(pack.claim, strict=True) is None
+    return _read(pack).claim_address is None
 
 
 def verify(debate: DebateResult, pack: ContextPack) -> VerificationReport:
@@ -31,6 +55,7 @@ def verify(debate: DebateResult, pack: ContextPack) -> VerificationReport:
     """
     votes = debate.votes
     tally = consensus(votes)
+    read = _read(pack)
     dissent = tuple(
         Dissent(vote.member.id, vote.label, vote.rationale, vote.failure)
         for vote in votes
@@ -42,10 +67,10 @@ def verify(debate: DebateResult, pack: ContextPack) -> VerificationReport:
         votes=votes,
         consensus=tally,
         dissent=dissent,
-        folded_context=fold(pack.context),
-        claim_address=addressed(pack.claim, strict=True),
-        context_address=addressed(pack.context, strict=False),
-        figures=compare_figures(pack.claim, pack.context),
+        folded_context=read.folded_context,
+        claim_address=read.claim_address,
+        context_address=read.context_address,
+        figures=read.figures,
     )
     lenses = panel.look(evidence)
     # The screening comes before the question whether anybody could be asked: no attack is let in for want of judges.

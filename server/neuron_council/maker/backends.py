@@ -12,26 +12,26 @@ from neuron_council.maker.ollama import OllamaBackend
 from neuron_council.maker.openai import OpenAIBackend
 from neuron_council.maker.turn import Turns
 
-_Line = OllamaBackend | OpenAIBackend | EmbeddedBackend
+_AnyBackend = OllamaBackend | OpenAIBackend | EmbeddedBackend
 
 
 def seat(specs: Sequence[MemberSpec], connections: Connections) -> tuple[Board, tuple[Backend, ...]]:
     """The board of SPECS in their order, and the backends behind it, each once. Opens no connection."""
-    lines: dict[tuple[str, str], _Line] = {}
+    backends: dict[tuple[str, str], _AnyBackend] = {}
     turns: defaultdict[tuple[str, str, str], Turns] = defaultdict(lambda: Turns(connections.max_parallel))
     seats = []
     for spec in specs:
         url = spec.base_url or (connections.ollama_url if spec.backend == "ollama" else "")
         place = (spec.backend, url)
-        if place not in lines:
-            lines[place] = _line(spec, url, connections, len(specs))
-        adapter = lines[place].adapter(spec)
+        if place not in backends:
+            backends[place] = _backend(spec, url, connections, len(specs))
+        adapter = backends[place].adapter(spec)
         timeout_s = connections.member_timeout_s if spec.timeout_s is None else spec.timeout_s
         seats.append(BoundMember(spec.member, adapter, timeout_s, turns[*place, spec.model], spec.persona))
-    return Board(tuple(seats)), tuple(lines.values())
+    return Board(tuple(seats)), tuple(backends.values())
 
 
-def _line(spec: MemberSpec, url: str, connections: Connections, sharers: int) -> _Line:
+def _backend(spec: MemberSpec, url: str, connections: Connections, sharers: int) -> _AnyBackend:
     key = connections.api_keys.get(url)
     calls = connections.max_parallel * sharers
     match spec.backend:

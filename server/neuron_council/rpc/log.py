@@ -20,10 +20,25 @@ _FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 class _PrivateFile(RotatingFileHandler):
     """A rotated file that only its owner can read, whatever the umask and whatever it was before."""
 
+    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - logging's own name
+        """Whether to rotate. Another server of this home may have done so: then write to the new file."""
+        if self.stream is not None and not _is_at(self.stream, self.baseFilename):
+            self.stream.close()
+            self.stream = self._open()
+        return bool(super().shouldRollover(record))
+
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.fchmod(descriptor, 0o600)
         return TextIOWrapper(FileIO(descriptor, "a"), encoding="utf-8", errors="replace", write_through=True)
+
+
+def _is_at(stream: TextIOWrapper, path: str) -> bool:
+    """Whether PATH is still the file that STREAM writes to."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), Path(path).stat())
+    except OSError:
+        return False
 
 
 def begin(home: Path) -> None:
