@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import stat
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,6 +26,8 @@ FILE_NAME = "council.toml"
 
 _MAX_SECONDS = 7 * 86_400
 _DURATION = re.compile(r"-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+|-?0")
+_PASSWORD = re.compile(r":[^@/]*@")
+_NUMERAL = re.compile(r"[+-]?[0-9.]{1,40}(?:[eE][+-]?[0-9]{1,3})?")
 _ID = re.compile(r"[\w.-]{1,64}")
 
 
@@ -176,13 +179,17 @@ class _Source:
 
 def _read_file(path: Path) -> _Source:
     try:
-        tables = tomllib.loads(path.read_text("utf-8"))
+        if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would never end
+            raise ConfigError(f"{path}: the file cannot be read: it is a directory, a pipe or the like.")
+        tables = tomllib.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError:
         return _Source(str(path), {})
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: the TOML is broken: {error}.") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: the file is not UTF-8: {error.reason} at byte {error.start}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: the TOML is broken: {error}.") from None
+    except ValueError:
+        raise ConfigError(f"{path}: the TOML is broken: a number has too many digits.") from None
     except OSError as error:
         raise ConfigError(f"{path}: the file cannot be read: {error.strerror}.") from None
     return _known_tables(_Source(str(path), tables))
@@ -217,7 +224,7 @@ def _unknown_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
     known = {VARIABLE_PREFIX + key.upper() for key in _COUNCIL}
     unknown = sorted(name for name in environ if name.startswith(VARIABLE_PREFIX) and name not in known)
     listed = ", ".join(sorted(known))
-    return tuple(f"environment variable {name} is unknown and ignored. Known are {listed}." for name in unknown)
+    return tuple(f"environment variable {name!a} is unknown and ignored. Known are {listed}." for name in unknown)
 
 
 def _ollama_host(environ: Mapping[str, str]) -> str:
@@ -307,6 +314,8 @@ def _plain(value: object) -> Any:
 
 def _number_of(text: str) -> Any:
     """TEXT of a variable as a number where it is one, else as it is, for the key's own reader to refuse."""
+    if not _NUMERAL.fullmatch(text):
+        return text
     for kind in (int, float):
         try:
             return kind(text)
@@ -318,6 +327,8 @@ def _number_of(text: str) -> Any:
 def _shown(value: object) -> str:
     """VALUE for a message: short, on one line."""
     text = repr(value)
+    if _PASSWORD.search(text):
+        return "what was given"
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 

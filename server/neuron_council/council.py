@@ -6,7 +6,9 @@ import asyncio
 import logging
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -17,7 +19,7 @@ from neuron_council.checker import coherence, faithfulness, panel, verifier
 from neuron_council.checker.outcome import outcome
 from neuron_council.checker.verifier import admits, verify
 from neuron_council.config import Settings
-from neuron_council.errors import LedgerError
+from neuron_council.errors import LedgerError, UnknownVerdictError
 from neuron_council.evidence.consensus import MIN_VALID_AGENTS
 from neuron_council.evidence.debate import DebateResult
 from neuron_council.evidence.failure import FailureKind
@@ -42,6 +44,8 @@ OnReevaluated = Callable[[Announcement], None]
 _NEEDS_MENDING = frozenset({FailureKind.MODEL_NOT_FOUND, FailureKind.UNAUTHORIZED, FailureKind.CONTEXT_OVERFLOW})
 """Failures that waiting does not cure, so that a warning says what to mend."""
 
+MOST_UNWRITTEN = 10_000
+"""Verdicts that are kept in memory at most while the ledger cannot be written."""
 IDENTIFY_S = 0.3
 """Seconds that the models' digests are waited for: `unavailable` must be answered within 1.5 s (DESIGN)."""
 CONSTANTS = {
@@ -77,6 +81,15 @@ class Health:
     in_flight: int
 
 
+@frozen
+class _Unwritten:
+    """A verdict that was answered and is not in the ledger yet."""
+
+    verdict: Verdict
+    about: Mapping[str, Any]
+    cache_key: str | None
+
+
 class Council:
     """Three or more models and a verifier, in front of a memory."""
 
@@ -88,6 +101,7 @@ class Council:
         self._keeper = Keeper(settings.home)
         self._flights: dict[str, Flight] = {}
         self._told = 0
+        self._unwritten: deque[_Unwritten] = deque(maxlen=MOST_UNWRITTEN)
         self._people = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -119,6 +133,8 @@ class Council:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(backend.close() for backend in self._backends), return_exceptions=True)
+        with suppress(LedgerError):
+            await self._catch_up()
         await self._keeper.close()
 
     async def verify(
@@ -203,7 +219,11 @@ class Council:
         return queued
 
     async def forget(self, verdict_id: str) -> None:
-        """Remove a claim and all that was said of it; see Ledger.forget."""
+        """Remove a claim and all that was said of it; see Ledger.forget. A debate on it goes on, and is not kept."""
+        with suppress(LedgerError, UnknownVerdictError):
+            claim = (await self.show(verdict_id)).verdict.pack.claim
+            for flight in self._flights.values():
+                flight.is_forgotten = flight.is_forgotten or flight.claim == claim
         await self._keeper.do(lambda ledger: ledger.forget(verdict_id))
 
     async def acknowledge(self, ids: Sequence[str]) -> int:
@@ -280,9 +300,13 @@ class Council:
 
             async def convene(flight: Flight) -> Verdict:
                 verdict, about = await self._judge(pack, verdict_id, deadline_s, lambda: flight.is_urgent, flight.hear)
+                if flight.is_forgotten:
+                    return _warned(
+                        verdict, ["The claim was forgotten while it was judged, so the verdict is not kept."]
+                    )
                 return await self._keep(verdict, about, key)
 
-            flight = self._begin(flight_key, Flight(convene))
+            flight = self._begin(flight_key, Flight(pack.claim, convene))
         return await flight.board(on_vote, is_urgent=is_urgent)
 
     def _begin(self, flight_key: str, flight: Flight) -> Flight:
@@ -325,13 +349,23 @@ class Council:
         try:
             kept = await self._keeper.write(lambda ledger: ledger.add(verdict, about=about, cache_key=cache_key))
         except LedgerError as error:
-            log.error("%s is not in the ledger", verdict.id)  # noqa: TRY400 - the warning says why
+            log.error("%s is not in the ledger yet", verdict.id)  # noqa: TRY400 - the warning says why
+            self._unwritten.append(_Unwritten(verdict, about, cache_key))
             return _warned(verdict, (*self._keeper.warnings(), str(error)))
         if kept is None:
             raise AssertionError("only an evaluation from the queue can lose its lease")
         if kept.announcements or verdict.outcome.status is Status.UNAVAILABLE:
             self._reevaluator.wake()
         return _warned(kept.verdict, self._keeper.warnings())
+
+    async def _catch_up(self) -> None:
+        """Write what the ledger could not take when it was answered. Raises LedgerError where it still cannot."""
+        while self._unwritten:
+            late = self._unwritten[0]
+            await self._keeper.write(
+                lambda ledger, late=late: ledger.add(late.verdict, about=late.about, cache_key=late.cache_key)  # type: ignore[misc]
+            )
+            self._unwritten.popleft()
 
     async def _judge_again(self, due: Due, owner: str) -> bool:
         """Convene for a queued claim; whether that settled it. Raises LedgerError where it cannot be stored."""
@@ -347,7 +381,8 @@ class Council:
         return kept is not None
 
     async def _remind(self) -> None:
-        """Tell what the client has not acknowledged, once by this process, whoever judged it."""
+        """Catch up with the ledger, and tell what the client has not acknowledged, once, whoever judged it."""
+        await self._catch_up()
         while True:
             news, place = await self._keeper.do(lambda ledger: ledger.announcements(self._told))
             for announcement in news:

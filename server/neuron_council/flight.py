@@ -13,9 +13,11 @@ from neuron_council.maker.debate import OnVote
 class Flight:
     """A debate in flight. It is urgent as soon as one who boards it is."""
 
-    def __init__(self, convene: Callable[[Flight], Coroutine[None, None, Verdict]]) -> None:
+    def __init__(self, claim: str, convene: Callable[[Flight], Coroutine[None, None, Verdict]]) -> None:
         """CONVENE begins at once."""
+        self.claim = claim
         self.is_urgent = False
+        self.is_forgotten = False
         self._votes: list[Vote] = []
         self._listeners: list[OnVote] = []
         self._passengers = 0

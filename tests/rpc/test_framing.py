@@ -46,7 +46,6 @@ def test_forms_of_the_header_that_are_taken(header):
         b"Content-Length: 2\r\n\n{}",
         b"\r\n",
         b"Content-Type: x\r\n\r\n",
-        b"Content-Length: 0\r\n\r\n",
         b"Content-Length: -2\r\n\r\n",
         b"Content-Length: +2\r\n\r\n",
         b"Content-Length: 2.0\r\n\r\n",
@@ -97,3 +96,9 @@ def test_an_end_inside_a_frame_is_told(start):
 
 def test_a_length_counts_bytes():
     assert frame("茶".encode()) == b"Content-Length: 3\r\n\r\n\xe8\x8c\xb6"
+
+
+def test_an_empty_body_is_a_body():
+    """It is not JSON, but the stream can be read on."""
+    decoder = Decoder()
+    assert list(decoder.feed(b"Content-Length: 0\r\n\r\nContent-Length: 2\r\n\r\n{}")) == [b"", b"{}"]

@@ -156,7 +156,7 @@ def test_what_nobody_could_judge_is_due_at_once(shell):
     shell.keep(waiting := unavailable("Tea is a drink."), unavailable("Ale is a drink."))
     ledger = Ledger(shell.path)
     for _ in range(2):
-        ledger.release(ledger.lease("me", 60), "me", again_in_s=3600)
+        ledger.release(ledger.lease("me", 60), "me", again_in_s=300)
     assert ledger.lease("me", 60) is None
     assert shell("reevaluate", waiting.id).out.startswith("queued: 1.")
     assert ledger.lease("me", 60).ids == (waiting.id,)

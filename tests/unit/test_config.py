@@ -1,5 +1,6 @@
 """The configuration: file, then variables, then initializationOptions, and one clear message for every fault."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -404,3 +405,32 @@ def test_an_option_that_the_embedded_backend_cannot_use_is_a_fault_of_the_file(t
     (tmp_path / "council.toml").write_text(f"{members}options = {{ {options} }}\n")
     with pytest.raises(ConfigError, match=rf"council\.toml.*m2.*options.*{options.split()[0]}"):
         load(tmp_path, {})
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "council.toml")
+    with pytest.raises(ConfigError, match="pipe"):
+        load(tmp_path, {})
+
+
+def test_a_number_of_too_many_digits_is_a_fault_of_the_file(tmp_path):
+    (tmp_path / "council.toml").write_text(f"[council]\nmax_loops = {'1' * 5000}\n")
+    with pytest.raises(ConfigError, match=r"council\.toml.*digits"):
+        load(tmp_path, {})
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path):
+    (tmp_path / "council.toml").write_text("[council]\nmax_loops = 2\n", "utf-8-sig")
+    assert load(tmp_path, {}).council.max_loops == 2
+
+
+def test_a_password_is_not_repeated(tmp_path):
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, {"OLLAMA_HOST": "http://me:hush@example.com"})
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["\u0661\u0660", "1_0"])
+def test_a_number_is_written_in_plain_digits(tmp_path, text):
+    with pytest.raises(ConfigError, match="NEURON_COUNCIL_DEADLINE_S"):
+        load(tmp_path, {"NEURON_COUNCIL_DEADLINE_S": text})

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import sqlite3
 import time
 import uuid
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conftest import Convene
+from neuron_council import reevaluator
 from neuron_council.council import Council
 from neuron_council.evidence.ballot import Axes, Label
 from neuron_council.evidence.debate import ParkedReason, Vote
@@ -19,6 +23,7 @@ from neuron_council.evidence.failure import FailureKind
 from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.report import LensStatus, Move, Status
 from neuron_council.evidence.verdict import Verdict
+from neuron_council.ledger import database
 from neuron_council.maker import ollama
 from support import BARE_PACK, CLAIM, CONTEXT, DOLPHIN, MODELS, NEURON, NEURON_FT, PACK, Stub, seats, until
 
@@ -542,3 +547,37 @@ async def test_a_person_and_an_errand_share_one_debate(stub: Stub, convene: Conv
     )
     assert errand.id == person.id
     assert len(stub.votes()) == 3
+
+
+async def test_what_a_locked_ledger_could_not_take_is_written_later(
+    stub: Stub, convene: Convene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nobody waits for the lock as often as there are claims."""
+    monkeypatch.setattr(database, "BUSY_MS", 100)
+    monkeypatch.setattr(reevaluator, "QUIET_S", 0.05)
+    council = await convene()
+    await judge(council, BARE_PACK)
+    (path,) = await asyncio.to_thread(lambda: list(tmp_path.rglob("ledger.db")))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        began = time.monotonic()
+        verdicts = await asyncio.gather(*(judge(council, ContextPack(f"{CLAIM} {n} said so.")) for n in range(8)))
+        assert time.monotonic() - began < 2
+        other.execute("ROLLBACK")
+    assert all(any("locked" in warning for warning in verdict.warnings) for verdict in verdicts)
+    await council.reevaluate()
+    await until(lambda: not council._unwritten)
+    assert {(await council.show(verdict.id)).verdict.id for verdict in verdicts} == {verdict.id for verdict in verdicts}
+    assert stub.calls
+
+
+async def test_a_claim_forgotten_while_it_is_judged_is_not_kept(stub: Stub, convene: Convene) -> None:
+    council = await convene()
+    first = await judge(council, BARE_PACK)
+    stub.script(default={"delay": 0.3})
+    again = asyncio.create_task(judge(council, BARE_PACK))
+    await until(lambda: len(stub.calls("/api/chat")) == 3)
+    await council.forget(first.id)
+    verdict = await again
+    assert any("forgotten" in warning for warning in verdict.warnings)
+    assert (await council.list()).entries == ()

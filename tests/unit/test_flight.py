@@ -44,7 +44,7 @@ async def settle() -> None:
 
 async def test_everybody_gets_the_one_verdict_and_hears_every_vote_once() -> None:
     debate = Debate()
-    flight = Flight(debate)
+    flight = Flight("Tea is a drink.", debate)
     heard: list[list[Vote]] = [[], [], []]
     leader = asyncio.create_task(flight.board(heard[0].append, is_urgent=True))
     await settle()
@@ -64,7 +64,7 @@ async def test_everybody_gets_the_one_verdict_and_hears_every_vote_once() -> Non
 @pytest.mark.parametrize("leaver", [0, 1])
 async def test_one_who_leaves_does_not_stop_it_and_hears_no_more(leaver: int) -> None:
     debate = Debate()
-    flight = Flight(debate)
+    flight = Flight("Tea is a drink.", debate)
     heard: list[list[Vote]] = [[], []]
     tasks = [asyncio.create_task(flight.board(listener.append, is_urgent=True)) for listener in heard]
     await settle()
@@ -81,7 +81,7 @@ async def test_one_who_leaves_does_not_stop_it_and_hears_no_more(leaver: int) ->
 
 async def test_the_last_one_s_cancel_stops_it() -> None:
     debate = Debate()
-    flight = Flight(debate)
+    flight = Flight("Tea is a drink.", debate)
     tasks = [asyncio.create_task(flight.board(None, is_urgent=False)) for _ in range(3)]
     await settle()
     for count, task in enumerate(tasks, 1):
@@ -93,7 +93,7 @@ async def test_the_last_one_s_cancel_stops_it() -> None:
 
 async def test_everybody_gets_the_error() -> None:
     debate = Debate()
-    flight = Flight(debate)
+    flight = Flight("Tea is a drink.", debate)
     tasks = [asyncio.create_task(flight.board(None, is_urgent=False)) for _ in range(2)]
     await settle()
     debate.ended.set_exception(ZeroDivisionError())
@@ -103,7 +103,7 @@ async def test_everybody_gets_the_error() -> None:
 
 async def test_it_is_urgent_as_soon_as_one_who_boards_is() -> None:
     debate = Debate()
-    flight = Flight(debate)
+    flight = Flight("Tea is a drink.", debate)
     tasks = []
     for is_urgent, then in ((False, False), (True, True), (False, True)):
         tasks.append(asyncio.create_task(flight.board(None, is_urgent=is_urgent)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -524,3 +526,34 @@ def test_a_record_that_cannot_be_read_is_one_all_the_same(ledger: Ledger, path: 
     first, second = records(ledger)
     assert first.debate is None
     assert second.debate is not None
+
+
+# Clocks, and rows that rot
+
+
+def test_the_queue_moves_though_the_clock_was_set_back(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 86_400)
+    add(ledger, waiting := unavailable(TEA))
+    assert ledger.lease("lost", 15)
+    monkeypatch.setattr(time, "time", now)
+    due = ledger.lease("me", 15)
+    assert due
+    assert due.ids == (waiting.id,)
+    assert ledger.lease("other", 15) is None
+
+
+@pytest.mark.parametrize("column", ["claim", "status", "tier", "confidence", "at", "tags", "summary", "council_votes"])
+def test_a_row_of_other_types_spoils_no_list(ledger: Ledger, path: Path, column: str) -> None:
+    add(ledger, judged("One is one."), broken := judged("Two is two."))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(f"UPDATE verdict SET {column} = x'ff00' WHERE id = ?", (broken.id,))  # noqa: S608 - a column of this test's own
+    assert len(ledger.list().entries) == 2
+    assert len(ledger.recorded()[0]) == 2
+
+
+def test_who_forgets_what_a_corrupt_ledger_took_along_is_told_where_it_is(ledger: Ledger, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_name("ledger.db.corrupt-20260101T000000").write_bytes(b"old")
+    with pytest.raises(UnknownVerdictError, match=r"ledger\.db\.corrupt-20260101T000000"):
+        ledger.forget(str(uuid.uuid4()))

@@ -17,8 +17,10 @@ from neuron_council.ledger.schema import MIGRATIONS
 
 log = logging.getLogger(__name__)
 
-BUSY_MS = 2_000
+BUSY_MS = 1_000
 """Milliseconds to wait for another process that writes; a write takes some of them."""
+BLOCKED_MS = 20
+"""Milliseconds to wait while the last wait was in vain: calls queue up, and each would wait as long."""
 PIECE = 32
 """Bytes by which a text is looked for in files that were set aside."""
 BESIDE = ("-wal", "-shm")
@@ -37,6 +39,7 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
         self._log_inode: tuple[int, int] | None = None
+        self._is_blocked = False
 
     @contextmanager
     def transaction(self, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
@@ -47,6 +50,7 @@ class Database:
         """
         try:
             connection = self._open()
+            connection.execute(f"PRAGMA busy_timeout = {BLOCKED_MS if self._is_blocked else BUSY_MS}")
             connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
             try:
                 yield connection
@@ -55,6 +59,7 @@ class Database:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
+            self._is_blocked = False
             self._log_inode = self._log_inode or _inode(self._beside("-wal"))
         except (sqlite3.Error, OSError) as error:
             raise self._fault(error) from error
@@ -74,6 +79,10 @@ class Database:
         except (sqlite3.Error, OSError) as error:
             raise self._fault(error) from error
 
+    def set_aside(self) -> tuple[Path, ...]:
+        """The corrupt files that were set aside, with what SQLite had put beside them."""
+        return tuple(sorted(self.path.parent.glob(f"{self.path.name}.corrupt-*")))
+
     def drop_copies(self, texts: Iterable[str]) -> None:
         """Delete the corrupt files that were set aside and hold a piece of TEXTS. Raises LedgerError.
 
@@ -81,7 +90,7 @@ class Database:
         """
         forms = {form.encode() for text in texts for form in (text, json.dumps(text, ensure_ascii=False)[1:-1])}
         pieces = {form[at : at + PIECE] for form in forms for at in range(0, max(len(form) - PIECE, 0) + 1, PIECE // 2)}
-        for file in self.path.parent.glob(f"{self.path.name}.corrupt-*"):
+        for file in self.set_aside():
             try:
                 if _holds(file, pieces):
                     file.unlink()
@@ -117,7 +126,12 @@ class Database:
         os.close(descriptor)
         self._drop_stale_log()
         self._inode = _inode(self.path)
-        connection = sqlite3.connect(self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            self.path,
+            timeout=(BLOCKED_MS if self._is_blocked else BUSY_MS) / 1000,
+            isolation_level=None,
+            check_same_thread=False,
+        )
         connection.row_factory = sqlite3.Row
         # Rotten bytes are for the JSON's reader to refuse; SQLite's own refusal would quote them.
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -175,6 +189,7 @@ class Database:
     def _fault(self, error: sqlite3.Error | OSError) -> LedgerError:
         """What ERROR means to the caller. A corrupt file has been set aside when this returns."""
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        self._is_blocked = "locked" in reason
         if not isinstance(error, sqlite3.Error) or not _is_corruption(error):
             return LedgerError(f"The ledger {self.path} cannot be used: {reason}.")
         opened = self._inode
@@ -182,7 +197,7 @@ class Database:
         if opened != _inode(self.path):  # another process was faster
             return CorruptLedgerError(f"The ledger was corrupt ({reason}). A new one is begun.")
         try:
-            aside = self._set_aside()
+            aside = self._move_aside()
         except OSError as refused:
             return LedgerError(
                 f"The ledger {self.path} is corrupt ({reason}) and cannot be set aside: {refused.strerror}. "
@@ -193,7 +208,7 @@ class Database:
             f"The ledger was corrupt ({reason}). It was set aside as {aside}, and a new one is begun."
         )
 
-    def _set_aside(self) -> Path:
+    def _move_aside(self) -> Path:
         """Move the file, with what SQLite put beside it, to a name that nothing has."""
         stamp = time.strftime("%Y%m%dT%H%M%S")
         names = (self.path.with_name(f"{self.path.name}.corrupt-{stamp}{f'-{n}' if n else ''}") for n in range(1000))

@@ -31,6 +31,8 @@ CLIENT_FOLDERS = ("unsent", "held")
 """Where a client keeps claims that never reached a server and memories that await a person, in files named by id."""
 LEAST_SEARCHED = 8
 """Characters of a text that is looked for in old files; a shorter one stands in any text."""
+MOST_PUT_OFF_S = 600.0
+"""Seconds by which anything in the queue is put off or leased at most."""
 REVIEWABLE = frozenset({"council-parked", "council-flagged", "council-split"})
 """Tags of which a verdict needs one to be decided by a person."""
 
@@ -303,7 +305,7 @@ class Ledger:
                 (verdict_id,),
             ).fetchall()
             if not rows and not db.execute("SELECT 1 FROM tombstone WHERE id = ?", (verdict_id,)).fetchone():
-                raise _unknown(verdict_id)
+                raise _unknown(verdict_id, self._database.set_aside())
             now = time.time()
             db.executemany("INSERT OR REPLACE INTO tombstone VALUES (?, ?)", [(row["id"], now) for row in rows])
             db.executemany("DELETE FROM verdict WHERE id = ?", [(row["id"],) for row in rows])
@@ -348,9 +350,10 @@ class Ledger:
         now = time.time()
         with self._database.transaction(writes=True) as db:
             first = db.execute(
-                "SELECT pack, attempts FROM pending WHERE due <= ? AND leased_until < ? "
-                "AND pack NOT IN (SELECT pack FROM pending WHERE leased_until >= ?) ORDER BY due LIMIT 1",
-                (now, now, now),
+                # What lies further ahead than anything is ever put off was written before the clock was set back.
+                "SELECT pack, attempts FROM pending WHERE (due <= :now OR due > :now + :most) AND pack NOT IN "
+                "(SELECT pack FROM pending WHERE leased_until BETWEEN :now AND :now + :most) ORDER BY due LIMIT 1",
+                {"now": now, "most": MOST_PUT_OFF_S},
             ).fetchone()
             if first is None:
                 return None
@@ -460,8 +463,12 @@ def _insert(
     return seq
 
 
-def _unknown(verdict_id: str) -> UnknownVerdictError:
-    return UnknownVerdictError(f"No verdict has the id {verdict_id}, or it was forgotten.")
+def _unknown(verdict_id: str, set_aside: Sequence[Path] = ()) -> UnknownVerdictError:
+    message = f"No verdict has the id {verdict_id}, or it was forgotten."
+    if set_aside:
+        files = ", ".join(str(file) for file in set_aside)
+        message += f" It may stand in a corrupt ledger that was set aside ({files}); delete that to forget it there."
+    return UnknownVerdictError(message)
 
 
 def _same_claim(verdict: Verdict, pack: ContextPack) -> Verdict:
@@ -476,7 +483,7 @@ def _shown(row: sqlite3.Row) -> Shown:
         decision = codec.load_decision(row["decision"])
         verdict = Verdict(
             id=row["id"],
-            pack=ContextPack(row["claim"], row["context"]),
+            pack=ContextPack(_text(row["claim"]), _text(row["context"])),
             debate=codec.load_evidence(row["evidence"]),
             report=decision.report,
             outcome=decision.outcome,
@@ -489,13 +496,22 @@ def _shown(row: sqlite3.Row) -> Shown:
     return Shown(verdict, review, row["supersedes"], row["at"])
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _words(text: object) -> tuple[str, ...]:
     """The texts of a JSON list; none where it cannot be read any more."""
     try:
-        words = json.loads(text)
-    except ValueError:
+        words = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
         return ()
     return tuple(map(str, words)) if isinstance(words, list) else ()
+
+
+def _text(value: object) -> str:
+    """VALUE where the column holds a text, as it should; rotten bytes are read as far as may be."""
+    return value if isinstance(value, str) else value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, int | float) else 0.0
 
 
 def _entry(row: sqlite3.Row) -> Entry:
@@ -516,29 +532,29 @@ def _entry(row: sqlite3.Row) -> Entry:
         *review,
     ) = row
     return Entry(
-        id=verdict_id,
-        at=at,
-        claim=claim,
-        status=status,
-        tier=tier,
-        confidence=confidence,
-        majority=majority,
-        summary=summary,
+        id=_text(verdict_id),
+        at=_number(at),
+        claim=_text(claim),
+        status=_text(status),
+        tier=tier and _text(tier),
+        confidence=_number(confidence),
+        majority=majority and _text(majority),
+        summary=_text(summary),
         tags=_words(tags),
         council_votes=_words(votes),
-        latency_ms=latency_ms,
-        supersedes=supersedes,
+        latency_ms=round(_number(latency_ms)),
+        supersedes=supersedes and _text(supersedes),
         review=Review(*review) if review[0] else None,
     )
 
 
 def _recorded(row: sqlite3.Row) -> Recorded:
-    pack = ContextPack(row["claim"], row["context"])
+    pack = ContextPack(_text(row["claim"]), _text(row["context"]))
     try:
         debate = codec.load_evidence(row["evidence"])
         lenses = codec.load_decision(row["decision"]).report.lenses
     except ValueError:
-        return Recorded(row["id"], pack, None, row["status"], row["confidence"], (), ())
+        return Recorded(_text(row["id"]), pack, None, _text(row["status"]), _number(row["confidence"]), (), ())
     tags = _words(row["tags"])
     findings = tuple((lens.lens, finding.oracle, finding.proven) for lens in lenses for finding in lens.findings)
-    return Recorded(row["id"], pack, debate, row["status"], row["confidence"], tags, findings)
+    return Recorded(_text(row["id"]), pack, debate, _text(row["status"]), _number(row["confidence"]), tags, findings)

@@ -18,6 +18,10 @@ def base_url(host: str) -> str:
     Raises ValueError, with the reason, for what is no address.
     """
     text = host.strip().strip("\"'").strip()
+    if not text.isascii():
+        raise ValueError("it has letters beyond ASCII; write the host's name in its xn-- form")
+    if any(mark in text for mark in "@?#"):
+        raise ValueError("a user, a query or a fragment does not belong there")
     scheme, separator, rest = text.partition("://")
     if not separator:
         scheme, rest = "http", text
@@ -45,8 +49,6 @@ def is_loopback(url: str) -> bool:
 
 def _split(authority: str) -> tuple[str, int | None]:
     """Host and port of `host`, `host:port`, `:port`, `[v6]`, `[v6]:port` and of a bare IPv6 address."""
-    if any(mark in authority for mark in "@?#"):
-        raise ValueError("a user, a query or a fragment does not belong there")
     if authority.count(":") > 1 and not authority.startswith("["):
         return authority, None
     name, colon, port = authority.rpartition(":")

@@ -119,14 +119,14 @@ class Line:
     async def _once(self, method: str, path: str, content: bytes | None) -> Ok[dict[str, Any]] | Err | None:
         """One try; None where a kept connection turned out to be closed, which says nothing of the server."""
         connection = _Connection()
-        request = self._client.build_request(
-            method,
-            self.url + path,
-            content=content,
-            headers={"Content-Type": "application/json"} if content is not None else {},
-            extensions={"trace": connection.trace},
-        )
         try:
+            request = self._client.build_request(
+                method,
+                self.url + path,
+                content=content,
+                headers={"Content-Type": "application/json"} if content is not None else {},
+                extensions={"trace": connection.trace},
+            )
             response = await self._client.send(request, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return self._err(FailureKind.UNREACHABLE, f"cannot be reached ({_reason(error)})")

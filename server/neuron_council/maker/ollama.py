@@ -227,7 +227,8 @@ class OllamaBackend:
         if isinstance(answer, Err):
             is_missing = answer.failure.kind is FailureKind.MODEL_NOT_FOUND
             return adapter.missing() if is_missing else None
-        if answer.value.get("remote_host"):
+        listed = _row(await self._ask("/api/tags"), adapter.model)
+        if answer.value.get("remote_host") or (listed and listed.get("remote_host")):
             return Failure(
                 FailureKind.MODEL_NOT_FOUND,
                 f"{adapter.model} runs on another host, so claims would leave this machine. "

@@ -100,7 +100,7 @@ class Decoder:
             return
         if self._declared is not None:
             raise FramingError("Content-Length is given twice")
-        if _LENGTH.fullmatch(value) is None or not 0 < int(value) <= MAX_SKIPPED:
+        if _LENGTH.fullmatch(value) is None or not 0 <= int(value) <= MAX_SKIPPED:
             raise FramingError(f"Content-Length is not a number from 1 to {MAX_SKIPPED}")
         self._declared = int(value)
 

@@ -28,7 +28,9 @@ class _PrivateFile(RotatingFileHandler):
         return bool(super().shouldRollover(record))
 
     def _open(self) -> TextIOWrapper:
-        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(
+            self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600
+        )
         os.fchmod(descriptor, 0o600)
         return TextIOWrapper(FileIO(descriptor, "a"), encoding="utf-8", errors="replace", write_through=True)
 

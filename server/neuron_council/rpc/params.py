@@ -82,6 +82,11 @@ def _page(_: object, __: Attribute[int], value: int) -> None:
         raise _FieldError(f"must be a whole number from 1 to {MAX_PAGE:,}", "limit")
 
 
+def _cursor(_: object, __: Attribute[str | None], cursor: str | None) -> None:
+    if cursor is not None and not (cursor.isascii() and cursor.isdigit()):
+        raise _FieldError("must be the next_cursor of a page", "cursor")
+
+
 def _few(_: object, __: Attribute[tuple[Any, ...]], claims: tuple[Any, ...]) -> None:
     if len(claims) > MAX_BATCH:
         raise _FieldError(f"must be at most {MAX_BATCH:,} claims, there are {len(claims):,}", "claims")
@@ -155,7 +160,7 @@ class ListParams:
     limit: int = field(default=PAGE, validator=_page)
     since: float | None = None
     until: float | None = None
-    cursor: str | None = None
+    cursor: str | None = field(default=None, validator=_cursor)
 
 
 @frozen
