@@ -196,15 +196,12 @@ def test_an_argument_cannot_leave_its_fence() -> None:
     assert f"{nasty.rationale}\n<<<end of argument {marker}>>>" in prompt.user
 
 
-def test_a_persona_stands_between_the_task_and_the_answer_s_form() -> None:
+def test_a_persona_follows_the_static_text() -> None:
     for plain, own in (
         (prompts.ballot(PACK, None), prompts.ballot(PACK, None, "Doubt every date.")),
         (prompts.challenge(PACK, VOTES), prompts.challenge(PACK, VOTES, "Doubt every date.")),
     ):
-        before, _, after = own.system.partition("Doubt every date.\n\n")
-        assert before + after == plain.system
-        assert after.startswith("Answer with one JSON object")
-        assert len(before) > 1000
+        assert own.system == f"{plain.system}\n\nDoubt every date."
 
 
 def test_a_concession_is_no_objection_in_the_next_round() -> None:

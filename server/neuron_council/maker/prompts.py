@@ -131,7 +131,7 @@ def ballot(pack: ContextPack, heard: Loop | None, persona: str = "") -> Prompt:
         parts.append(_objection(heard.challenge, pack, marker))
     parts.append("Judge the claim. Answer with the JSON object alone.")
     return Prompt(
-        system=_system(_BALLOT_TASK, persona, _BALLOT_ANSWER),
+        system=_system(_BALLOT_TASK, _BALLOT_ANSWER, persona),
         user=_joined(parts),
         schema=ballot_schema(has_context=pack.has_context),
         max_tokens=MAX_TOKENS,
@@ -146,7 +146,7 @@ def challenge(pack: ContextPack, votes: Sequence[Vote], persona: str = "") -> Pr
     parts = _pack_parts(pack, marker)
     parts.append(_arguments("Arguments for the claim, in no order", said, marker))
     parts.append("Refute the claim from the context, or concede. Answer with the JSON object alone.")
-    system = _system(_CHALLENGE_TASK, persona, _CHALLENGE_ANSWER)
+    system = _system(_CHALLENGE_TASK, _CHALLENGE_ANSWER, persona)
     return Prompt(system, _joined(parts), challenge_schema(), MAX_TOKENS)
 
 
@@ -166,8 +166,9 @@ def wording() -> list[object]:
     return [[each.system, _MARKERS.sub("", each.user), each.schema, each.max_tokens, REMINDER] for each in asked]
 
 
-def _system(task: str, persona: str, answer: str) -> str:
-    return _joined([task, persona, answer])
+def _system(task: str, answer: str, persona: str) -> str:
+    """The static text first, and the persona behind it: a backend keeps what all members' texts begin with."""
+    return _joined([task, answer, persona])
 
 
 def _pack_parts(pack: ContextPack, marker: str) -> list[str]:
