@@ -220,6 +220,9 @@ LEXICON = {
     "compare": "compare match consult",
     "reference": "reference gold expected",
     "found": "result",
+    "only": "only just solely nur solo solamente seulement apenas somente",
+    "peer": "members others colleagues models llms membros miembros membres mitglieder membri",
+    "voted": "voted votes agreed answered ballots votaram votaron stimmten",
     "complete": "complete completed finished over done",
     "receive": "receive receives get gets deserve deserves earn earns",
     "mention": """phrase string attack attacks injection injections payload payloads like as called titled sentence
@@ -227,5 +230,5 @@ LEXICON = {
     # Words that may follow a value, so that "plausible" stands alone and describes no noun.
     "particle": """for on in to with this as regardless always every because no without if when whatever while per at
         by or unless nesta neste a sobre em ballot verdict vote label rating para por pour fur для here today anyway
-        too thx lol""",
+        too thx lol ab""",
 }
