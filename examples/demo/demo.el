@@ -37,8 +37,9 @@ The function returns what is wrong with it, or nil.")
 Four claims go before a council of three. Its members are three seats of one
 model, SmolLM2-135M, that runs inside the server's process on this machine. So
 small a model judges near chance: look at how the council decides, and not at
-what it believes. The last two claims do not depend on the model: the checker
-catches them, and it calls none.
+what it believes. Two findings do not depend on the model, for the checker calls
+none: whatever is voted on the third claim, `figures-grounded' holds its figure
+against the context, and the fourth is rejected before a model is asked.
 "
   "What the demo says first.")
 
@@ -46,7 +47,7 @@ catches them, and it calls none.
 For a council that can judge, run Ollama, with three models that differ:
   1. Install Ollama (https://ollama.com), then pull three models:
        ollama pull llama3.1:8b && ollama pull qwen2.5:7b && ollama pull dolphin3:8b
-  2. cp examples/council.toml ~/.neuron/council.toml
+  2. mkdir -p ~/.neuron && cp examples/council.toml ~/.neuron/council.toml
   3. In Emacs: M-x neuron-council-verify, or (council-verify CLAIM CONTEXT) from Lisp.
 "
   "What the demo says last.")

@@ -222,5 +222,5 @@ def test_what_emacs_keeps_beside_the_ledger_is_counted(shell):
             (shell.path.parent / name / f"{number}.eld").touch()
     said = shell("doctor")
     assert said.code == 0
-    assert "unsent: 2 claims never reached a server" in said.out
+    assert "unsent: 2 claims wait in Emacs" in said.out
     assert "held: 1 claims await your decision" in said.out

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
+from neuron_council.checker.wording import listed
 from neuron_council.evidence.consensus import Consensus
 from neuron_council.evidence.debate import DebateResult
 from neuron_council.evidence.report import Finding, LensStatus, Status, VerificationReport
@@ -96,6 +97,10 @@ def _second_sentence(report: VerificationReport) -> str:
 
 
 def _because(what: str, findings: Iterable[Finding]) -> str:
-    """The first unproven oracle with its evidence, after WHAT was decided."""
-    first = next(iter(findings), None)
-    return f"{what}: {first.oracle}: {first.evidence}" if first else ""
+    """The first unproven oracle with its evidence, after WHAT was decided, and the names of the others."""
+    unproven = list(findings)
+    if not unproven:
+        return ""
+    first, also = unproven[0], dict.fromkeys(other.oracle for other in unproven[1:])
+    also.pop(first.oracle, None)
+    return f"{what}: {first.oracle}: {first.evidence}{f' Unproven as well: {listed(also)}.' if also else ''}"

@@ -219,14 +219,19 @@ def _ledger(area: str, environ: Mapping[str, str]) -> Iterator[Check]:
     yield from _client(area, path.parent)
     for aside in set_aside(path):
         why = f"{aside}, {_size(aside.stat().st_size)}, was corrupt and set aside"
-        cure = "Save from it what you can with sqlite3 and .recover, then delete it: forget does not reach it."
+        cure = "Save from it what you can with sqlite3 and .recover, then delete it: it still holds what it held."
         yield Check(area, "set aside", "mend", why, cure)
 
 
 def _client(area: str, folder: Path) -> Iterator[Check]:
     """What Emacs keeps beside the ledger."""
     for name, what, cure in (
-        ("unsent", "never reached a server", "Start Emacs and judge any claim: they are sent with it."),
+        (
+            "unsent",
+            "wait in Emacs for a server, or for who takes their verdict in",
+            "Judge any claim in Emacs: they are sent with it. What is judged already waits for a function in "
+            "`neuron-council-reevaluated-functions`.",
+        ),
         ("held", "await your decision", "Decide them in Emacs, or with neuron-council review."),
     ):
         if count := sum(1 for _ in (folder / name).glob("*")):
