@@ -61,12 +61,16 @@ cannot be kept."
         (number nil)
         (kept nil))
     (while (not kept)
-      (condition-case nil
-          (progn
-            (neuron-council-files-write
-             (neuron-council-files-name folder (plist-get verdict :id) number) record t)
-            (setq kept t))
-        (file-already-exists (setq number (1+ (or number 1))))))))
+      (let ((file (neuron-council-files-name folder (plist-get verdict :id) number)))
+        (condition-case problem
+            (progn
+              (neuron-council-files-write file record t)
+              (setq kept t))
+          ;; A folder that cannot be made is said in the same way as a name that is taken.
+          (file-already-exists
+           (if (file-exists-p file)
+               (setq number (1+ (or number 1)))
+             (signal (car problem) (cdr problem)))))))))
 
 (defun neuron-council-held-records (&optional id)
   "Return the memories that are kept, those with the verdict ID if given.

@@ -292,7 +292,8 @@ Nothing of ours may let an error out to jsonrpc.el: Emacs 28 freezes for
 two seconds then, or ends where it runs in batch."
   (condition-case problem
       (apply function arguments)
-    (error
+    ;; A quit in it is its own: whoever waits meanwhile has not pressed C-g.
+    ((error quit)
      (neuron-council-rpc-log "Error in %s: %s" what (car problem))
      (message "Neuron Council: error in %s: %s" what (error-message-string problem)))))
 
@@ -382,6 +383,7 @@ two seconds then, or ends where it runs in batch."
 (defun neuron-council-rpc-submit (job)
   "Send JOB, or queue it until the server is ready.
 Whatever stands in the way is the condition that JOB ends with."
+  (add-hook 'kill-emacs-hook #'neuron-council-rpc--leave)
   (push job neuron-council-rpc-jobs)
   (setf (neuron-council-job-state job) 'queued)
   (when (neuron-council-job-callback job)

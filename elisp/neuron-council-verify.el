@@ -50,7 +50,8 @@ CALLBACK and WATCHER are those of `neuron-council-rpc-make-job'.  Signal
 
 (defun neuron-council-verify-check (verdict)
   "Return VERDICT if it can be one, else signal `neuron-council-error'."
-  (unless (and (consp verdict) (numberp (plist-get verdict :confidence)) (listp (plist-get verdict :tags)))
+  (unless (and (consp verdict) (stringp (plist-get verdict :id)) (stringp (plist-get verdict :summary))
+               (numberp (plist-get verdict :confidence)) (listp (plist-get verdict :tags)))
     (signal 'neuron-council-error '("the server's answer is no verdict; is it of the same version as this package?")))
   verdict)
 
@@ -88,6 +89,7 @@ gets on, PREPARE before it is submitted.  Nothing is signalled."
           job)
       (neuron-council-error
        (let ((job (neuron-council-rpc-make-job :council/verify nil "" callback)))
+         (add-hook 'kill-emacs-hook #'neuron-council-rpc--leave)
          (push job neuron-council-rpc-jobs)
          (neuron-council-rpc-end job nil problem)
          job)))))
