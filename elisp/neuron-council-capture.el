@@ -96,8 +96,8 @@ Say SAID then.  Return nil where it cannot be kept, and say so."
         (message "%s" (substitute-command-keys said))
         t)
     (error
-     (neuron-council-rpc-log "%s cannot be kept: %s" (plist-get verdict :id) (car problem))
-     (message "The memory cannot be kept for a later decision: %s" (neuron-council-rpc-condition-text problem))
+     (neuron-council-log "%s cannot be kept: %s" (plist-get verdict :id) (car problem))
+     (message "The memory cannot be kept for a later decision: %s" (neuron-council-errors-text problem))
      nil)))
 
 (defun neuron-council-capture--store (verdict store-args)
@@ -156,7 +156,7 @@ not wait."
      (condition-case problem
          (neuron-council-unsent-wait claim context id)
        (neuron-council-cancelled (signal (car problem) (cdr problem)))
-       (error (neuron-council-verify-unavailable claim id problem since)))
+       (error (neuron-council-verdict-unavailable claim id problem since)))
      store-args)))
 
 ;;;###autoload

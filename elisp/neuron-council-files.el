@@ -87,7 +87,7 @@ Emacs, not of the machine."
     (when (file-exists-p aside)
       (setq aside (make-temp-name (concat aside "."))))
     (rename-file file aside)
-    (neuron-council-rpc-log "%s holds no record; it is %s now" (file-name-nondirectory file)
+    (neuron-council-log "%s holds no record; it is %s now" (file-name-nondirectory file)
                             (file-name-nondirectory aside))))
 
 (defconst neuron-council-files--depth 500
@@ -115,7 +115,7 @@ newer version of the package has written, is left alone."
       (let ((record (neuron-council-files--parse-text file)))
         (cond ((let ((version (plist-get record :version)))
                  (and (integerp version) (> version neuron-council-files--version)))
-               (neuron-council-rpc-log "%s was written by a newer version" (file-name-nondirectory file))
+               (neuron-council-log "%s was written by a newer version" (file-name-nondirectory file))
                nil)
               ((and (equal (plist-get record :version) neuron-council-files--version)
                     (equal (plist-get record :id) (car (neuron-council-files-parse file)))
@@ -125,7 +125,7 @@ newer version of the package has written, is left alone."
                  nil)))
     (file-error
      (unless (eq (car problem) 'file-missing)
-       (neuron-council-rpc-log "%s cannot be read: %s" (file-name-nondirectory file) (car problem)))
+       (neuron-council-log "%s cannot be read: %s" (file-name-nondirectory file) (car problem)))
      nil)))
 
 (defun neuron-council-files-delete (file)

@@ -49,7 +49,7 @@ Return non-nil when there is a function and none of them failed."
          (error
           (let ((name (if (symbolp function) function "a function")))
             (setq failed t)
-            (neuron-council-rpc-log "Error in %s of `neuron-council-reevaluated-functions': %s" name (car problem))
+            (neuron-council-log "Error in %s of `neuron-council-reevaluated-functions': %s" name (car problem))
             (message "Neuron Council: error in %s of `neuron-council-reevaluated-functions': %s" name
                      (error-message-string problem)))))
        nil))
@@ -81,7 +81,7 @@ A server that is gone announces them again."
                   :council/acknowledge (list :ids (vconcat ids)) "acknowledgement"
                   (lambda (_ condition)
                     (when condition
-                      (neuron-council-rpc-log "%d verdicts were not acknowledged: %s" (length ids)
+                      (neuron-council-log "%d verdicts were not acknowledged: %s" (length ids)
                                               (car condition)))))))
         (setf (neuron-council-job-background job) t)
         (neuron-council-rpc-submit job)))))
@@ -90,8 +90,8 @@ A server that is gone announces them again."
   "Take in the notification METHOD with PARAMS, later, if it announces a verdict."
   (when (eq method 'council/reevaluated)
     (let ((id (plist-get params :supersedes))
-          (verdict (neuron-council-verify-check (plist-get params :verdict))))
-      (run-at-time 0 nil #'neuron-council-rpc-guard "the announcement of a verdict"
+          (verdict (neuron-council-verdict-check (plist-get params :verdict))))
+      (run-at-time 0 nil #'neuron-council-errors-guard "the announcement of a verdict"
                    #'neuron-council-reevaluated--announced id verdict)
       t)))
 

@@ -68,11 +68,11 @@
 With a CONDITION it is the unavailable one; cancelled, nothing is shown."
   (if (eq (car condition) 'neuron-council-cancelled)
       (delete-overlay overlay)
-    (neuron-council-report-add verdict)
+    (neuron-council-verdict-add verdict)
     (overlay-put overlay 'neuron-council-id (plist-get verdict :id))
-    (neuron-council-region--note overlay (neuron-council-report-brief verdict) (neuron-council-report-face verdict))
+    (neuron-council-region--note overlay (neuron-council-verdict-brief verdict) (neuron-council-verdict-face verdict))
     (unless noninteractive
-      (message "Council: %s.  %s" (neuron-council-report-brief verdict)
+      (message "Council: %s.  %s" (neuron-council-verdict-brief verdict)
                (neuron-council-text-plain (plist-get verdict :summary))))))
 
 ;;;###autoload

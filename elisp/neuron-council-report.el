@@ -11,57 +11,13 @@
 
 (eval-when-compile (require 'subr-x))
 (require 'neuron-council-text)
-
-(defcustom neuron-council-verdicts-kept 50
-  "How many verdicts the buffer \"*neuron-council*\" keeps, the newest."
-  :type 'natnum
-  :safe #'natnump
-  :group 'neuron-council)
-
-(defface neuron-council-verified '((t :inherit success))
-  "A claim that every member and every lens let pass."
-  :group 'neuron-council)
-
-(defface neuron-council-doubtful '((t :inherit warning))
-  "A claim with doubts: a split vote, or one that is left to a person."
-  :group 'neuron-council)
-
-(defface neuron-council-flagged '((t :inherit error))
-  "A claim that the council flagged."
-  :group 'neuron-council)
-
-(defface neuron-council-unavailable '((t :inherit shadow))
-  "A claim that could not be judged."
-  :group 'neuron-council)
+(require 'neuron-council-verdict)
 
 (defface neuron-council-heading '((t :inherit bold))
   "A heading in a verdict."
   :group 'neuron-council)
 
-(defconst neuron-council-report--faces
-  '(("council-unavailable" . neuron-council-unavailable)
-    ("council-parked" . neuron-council-doubtful)
-    ("council-flagged" . neuron-council-flagged)
-    ("verified" . neuron-council-verified))
-  "The face of a verdict by its tags, first match first.")
-
-(defun neuron-council-report-face (verdict)
-  "Return the face that says what VERDICT is."
-  (let ((face 'neuron-council-doubtful))
-    (dolist (row (reverse neuron-council-report--faces) face)
-      (when (member (car row) (plist-get verdict :tags))
-        (setq face (cdr row))))))
-
 ;;;; Text
-
-(defun neuron-council-report--plain (text)
-  "Return TEXT of a verdict as plain text, an empty string for nil."
-  (if text (neuron-council-text-plain (format "%s" text)) ""))
-
-(defun neuron-council-report-brief (verdict)
-  "Return confidence and tags of VERDICT, in a few words."
-  (format "%.2f %s" (plist-get verdict :confidence)
-          (mapconcat #'neuron-council-report--plain (plist-get verdict :tags) ", ")))
 
 (defun neuron-council-report--seconds (milliseconds)
   "Return MILLISECONDS in words, an empty string for nil."
@@ -202,7 +158,7 @@ WIDTH columns (80 if nil).  What models wrote in it is plain text."
                           (if (plist-get verdict :tier) (format " (%s)" (plist-get verdict :tier)) "")
                           (plist-get verdict :confidence) (mapconcat #'identity (plist-get verdict :tags) ", "))
                   "" width)
-                 'face (neuron-council-report-face verdict))
+                 'face (neuron-council-verdict-face verdict))
      (neuron-council-text-fold (or (plist-get verdict :summary) "") "" width)
      (mapconcat (lambda (section)
                   (if (equal (cdr section) "")
@@ -213,9 +169,6 @@ WIDTH columns (80 if nil).  What models wrote in it is plain text."
                 ""))))
 
 ;;;; Buffer
-
-(defvar neuron-council-report--verdicts nil
-  "The verdicts of the buffer, the newest first.")
 
 (defvar neuron-council-verdict-mode-map
   (let ((map (make-sparse-keymap)))
@@ -251,7 +204,7 @@ WIDTH columns (80 if nil).  What models wrote in it is plain text."
   (let ((id (neuron-council-report--id))
         (inhibit-read-only t))
     (erase-buffer)
-    (dolist (verdict neuron-council-report--verdicts)
+    (dolist (verdict neuron-council-verdicts)
       (insert (propertize (concat (neuron-council-format-verdict verdict) "\n")
                           'neuron-council-id (plist-get verdict :id))))
     (when (bobp) (insert "No verdict yet.\n"))
@@ -270,30 +223,19 @@ WIDTH columns (80 if nil).  What models wrote in it is plain text."
   (when-let ((place (neuron-council-report--place id)))
     (goto-char place)))
 
-(defun neuron-council-report-add (verdict)
-  "Put VERDICT on top of the buffer."
-  (push verdict neuron-council-report--verdicts)
-  (let ((last (nthcdr (max 0 (1- neuron-council-verdicts-kept)) neuron-council-report--verdicts)))
-    (when last (setcdr last nil)))
-  (with-current-buffer (neuron-council-report-buffer)
-    (neuron-council-report--render)))
+(defun neuron-council-report--changed ()
+  "Render the buffer anew, if it is there: the verdicts at hand have changed."
+  (when-let ((buffer (get-buffer "*neuron-council*")))
+    (with-current-buffer buffer
+      (neuron-council-report--render))))
 
-(defun neuron-council-report-verdicts ()
-  "Return the verdicts of the buffer, the newest first."
-  neuron-council-report--verdicts)
-
-(defun neuron-council-report-remove (id)
-  "Remove the verdict ID from the buffer, if it is there."
-  (let ((others (seq-remove (lambda (verdict) (equal id (plist-get verdict :id))) neuron-council-report--verdicts)))
-    (unless (equal others neuron-council-report--verdicts)
-      (setq neuron-council-report--verdicts others)
-      (with-current-buffer (neuron-council-report-buffer)
-        (neuron-council-report--render)))))
+(add-hook 'neuron-council-verdicts-hook #'neuron-council-report--changed)
 
 (defun neuron-council-report-show (&optional id)
   "Display the buffer of the verdicts, at the verdict ID or at the newest."
   (let ((buffer (neuron-council-report-buffer)))
     (pop-to-buffer buffer)
+    (neuron-council-report--render)
     (goto-char (point-min))
     (neuron-council-report--goto id)
     (when-let ((window (get-buffer-window buffer)))
@@ -304,16 +246,16 @@ WIDTH columns (80 if nil).  What models wrote in it is plain text."
   "Return an index of the verdicts for Imenu."
   (mapcar (lambda (verdict)
             (cons (truncate-string-to-width
-                   (concat (neuron-council-report-brief verdict) " "
-                           (neuron-council-report--plain (plist-get verdict :claim)))
+                   (concat (neuron-council-verdict-brief verdict) " "
+                           (neuron-council-verdict-plain (plist-get verdict :claim)))
                    100 nil nil t)
                   (neuron-council-report--place (plist-get verdict :id))))
-          neuron-council-report--verdicts))
+          neuron-council-verdicts))
 
 (defun neuron-council-next-verdict (&optional count)
   "Move to the next verdict, or COUNT verdicts on."
   (interactive "p" neuron-council-verdict-mode)
-  (let* ((ids (mapcar (lambda (verdict) (plist-get verdict :id)) neuron-council-report--verdicts))
+  (let* ((ids (mapcar (lambda (verdict) (plist-get verdict :id)) neuron-council-verdicts))
          (here (neuron-council-report--id))
          (at (and here (- (length ids) (length (member here ids)))))
          (to (if at (+ at (or count 1)) 0)))

@@ -41,7 +41,7 @@ OTHER non-nil, an id that is typed will do too."
             (list :annotation-function
                   (lambda (choice)
                     (let ((verdict (cdr (assoc choice choices))))
-                      (concat "  " (neuron-council-report-brief verdict) "  "
+                      (concat "  " (neuron-council-verdict-brief verdict) "  "
                               (neuron-council-text-plain (or (plist-get verdict :summary) "")))))))
            (choice (completing-read prompt
                                     (lambda (text predicate action)
@@ -85,10 +85,10 @@ Return nil where it is none that a person can review, and signal
     (neuron-council-error
      (if (or (eq (car problem) 'neuron-council-unknown)
              (and (eq (car problem) 'neuron-council-refused)
-                  (string-prefix-p "id:" (neuron-council-rpc-condition-text problem))))
+                  (string-prefix-p "id:" (neuron-council-errors-text problem))))
          nil
        (signal (car problem)
-               (list (concat "nothing was changed: " (neuron-council-rpc-condition-text problem))))))))
+               (list (concat "nothing was changed: " (neuron-council-errors-text problem))))))))
 
 (defun neuron-council-review--decided (id decision)
   "Say that DECISION on the verdict ID was made before.
@@ -170,15 +170,15 @@ M-x neuron-council-forget removes the memory" id))))
 (defun neuron-council-review--read-any (prompt)
   "Return an id, read with PROMPT, of a verdict that is at hand or any other."
   (neuron-council-review--choose
-   prompt (append (neuron-council-report-verdicts) (neuron-council-review--held '(parked rejected quarantined)))
+   prompt (append neuron-council-verdicts (neuron-council-review--held '(parked rejected quarantined)))
    t))
 
 ;;;###autoload
 (defun neuron-council-show (id)
   "Show the verdict ID of the ledger in the buffer \"*neuron-council*\"."
   (interactive (list (neuron-council-review--read-any "Show (claim or id): ")))
-  (neuron-council-report-add
-   (neuron-council-verify-check (neuron-council-review--request :council/show id "looking it up")))
+  (neuron-council-verdict-add
+   (neuron-council-verdict-check (neuron-council-review--request :council/show id "looking it up")))
   (neuron-council-report-show id))
 
 ;;;###autoload
@@ -193,14 +193,14 @@ stored are not.  Interactively, ask first."
        (user-error "Nothing was forgotten"))))
   (neuron-council-unsent-forget id)
   (neuron-council-files-forget (neuron-council-held-folder) id)
-  (neuron-council-report-remove id)
+  (neuron-council-verdict-remove id)
   (condition-case problem
       (neuron-council-review--request :council/forget id "forgetting")
     (neuron-council-unknown nil)
     (neuron-council-error
      (signal (car problem)
              (list (format "the ledger may still hold %s, forget it again: %s" id
-                           (neuron-council-rpc-condition-text problem))))))
+                           (neuron-council-errors-text problem))))))
   (message "Forgotten"))
 
 (provide 'neuron-council-review)

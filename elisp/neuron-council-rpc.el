@@ -19,6 +19,8 @@
 (eval-when-compile
   (require 'cl-lib)
   (require 'subr-x))
+(require 'neuron-council-errors)
+(require 'neuron-council-program)
 (require 'neuron-council-text)
 
 (declare-function jsonrpc-async-request "jsonrpc")
@@ -32,18 +34,6 @@
   "The version of the wire that this client speaks.")
 
 ;;;; Options
-
-(defcustom neuron-council-server-command nil
-  "The server's program and all its arguments, as a list of strings.
-For example (\"/opt/council/bin/neuron-council\" \"serve\").
-When nil, the server is looked for: in the folder .venv of the checkout
-this file belongs to, then as neuron-council in the variable `exec-path',
-then as a module of python3.  Used when a server is started, so
-after a change use \\[neuron-council-restart]."
-  :type '(choice (const :tag "Look for it" nil)
-                 (repeat :tag "Program and arguments" string))
-  :risky t
-  :group 'neuron-council)
 
 (defcustom neuron-council-initialization-options nil
   "What the server is told at its start, over its file and its environment.
@@ -73,127 +63,6 @@ server is started."
   :type 'natnum
   :safe #'natnump
   :group 'neuron-council)
-
-;;;; Errors
-
-(define-error 'neuron-council-error "Neuron Council")
-(define-error 'neuron-council-refused "Neuron Council" 'neuron-council-error)
-(define-error 'neuron-council-unknown "Neuron Council" 'neuron-council-error)
-(define-error 'neuron-council-cancelled "Neuron Council" 'neuron-council-error)
-(define-error 'neuron-council-not-found "Neuron Council" '(neuron-council-error user-error))
-
-(defun neuron-council-rpc-condition-text (condition)
-  "Return what CONDITION, an error that was caught, says to a person."
-  (if (and (memq 'neuron-council-error (get (car condition) 'error-conditions)) (stringp (cadr condition)))
-      (cadr condition)
-    (error-message-string condition)))
-
-;;;; Log
-
-(defconst neuron-council-rpc--log-size 100000
-  "Characters that the log keeps, the newest.")
-
-(defun neuron-council-rpc--log-insert (text)
-  "Append TEXT to the log and drop what is too old."
-  (with-current-buffer (neuron-council-rpc-log-buffer)
-    (let ((inhibit-read-only t)
-          (at-end (eobp)))
-      (save-excursion
-        (goto-char (point-max))
-        (insert text)
-        (when (> (buffer-size) (* 2 neuron-council-rpc--log-size))
-          (delete-region (point-min) (- (point-max) neuron-council-rpc--log-size))))
-      (when at-end (goto-char (point-max))))))
-
-(defun neuron-council-rpc-log-buffer ()
-  "Return the buffer of the log, made if need be."
-  (or (get-buffer "*neuron-council log*")
-      (with-current-buffer (get-buffer-create "*neuron-council log*")
-        (special-mode)
-        (buffer-disable-undo)
-        (current-buffer))))
-
-(defun neuron-council-rpc-log (format &rest arguments)
-  "Append a line to the log: the time, and FORMAT with ARGUMENTS.
-Ids, times and sizes may stand in the log, claims and contexts not."
-  (neuron-council-rpc--log-insert
-   (concat (format-time-string "%H:%M:%S.%3N ") (apply #'format format arguments) "\n")))
-
-;;;; Finding the server
-
-(defconst neuron-council-rpc--file (or load-file-name buffer-file-name)
-  "This file, as it was loaded.")
-
-(defvar neuron-council-rpc--interpreters nil
-  "Alist from a python3 to the interpreter behind it that has the module.")
-
-(defun neuron-council-rpc--program (name)
-  "Return the absolute name of the local program NAME, nil where there is none."
-  (if (string-match-p "/" name)
-      (let ((file (expand-file-name name)))
-        (and (file-regular-p file) (file-executable-p file) file))
-    (executable-find name)))
-
-(defun neuron-council-rpc--roots ()
-  "Return the folders a checkout's .venv may stand in, by this file's place.
-Package managers link only the .el file, so its link is followed."
-  (let* ((source (concat (file-name-sans-extension neuron-council-rpc--file) ".el"))
-         (folders (delete-dups (list (file-name-directory source)
-                                     (file-name-directory (file-truename source))))))
-    (delete-dups (apply #'append (mapcar (lambda (folder)
-                                           (list folder (file-name-directory (directory-file-name folder))))
-                                         folders)))))
-
-(defun neuron-council-rpc--interpreter ()
-  "Return a Python interpreter that has the server as a module, or nil."
-  (when-let ((python (executable-find "python3")))
-    (or (cdr (assoc python neuron-council-rpc--interpreters))
-        (with-temp-buffer
-          ;; A version manager's python3 is a slow script; the interpreter itself knows its name.
-          (when (and (eql 0 (call-process python nil '(t nil) nil "-c"
-                                          "import importlib.util as u, sys; \
-print(sys.executable if u.find_spec('neuron_council') else '', end='')"))
-                     (> (buffer-size) 0))
-            (push (cons python (buffer-string)) neuron-council-rpc--interpreters)
-            (buffer-string))))))
-
-(defun neuron-council-rpc--install-command ()
-  "Return the shell command that would install the server."
-  (let ((checkout nil))
-    (dolist (root (neuron-council-rpc--roots))
-      (when (and (not checkout) (file-exists-p (expand-file-name "pyproject.toml" root)))
-        (setq checkout root)))
-    (if checkout
-        (format "make -C %s setup" (shell-quote-argument (directory-file-name checkout)))
-      "python3 -m pip install neuron-council")))
-
-(defun neuron-council-rpc--command ()
-  "Return the command that starts the server, its program found.
-Signal `neuron-council-not-found' where there is none."
-  (cond
-   (neuron-council-server-command
-    (unless (and (proper-list-p neuron-council-server-command)
-                 (null (delq t (mapcar #'stringp neuron-council-server-command))))
-      (signal 'neuron-council-not-found
-              '("`neuron-council-server-command' is not a list of strings: set the program and each argument apart")))
-    (cons (or (neuron-council-rpc--program (car neuron-council-server-command))
-              (signal 'neuron-council-not-found
-                      (list (format "there is no program %s: mend `neuron-council-server-command', \
-or set it to nil and run: %s"
-                                    (car neuron-council-server-command) (neuron-council-rpc--install-command)))))
-          (cdr neuron-council-server-command)))
-   ((let ((found nil))
-      (dolist (root (neuron-council-rpc--roots))
-        (setq found (or found (neuron-council-rpc--program (expand-file-name ".venv/bin/neuron-council" root)))))
-      (setq found (or found (executable-find "neuron-council")))
-      (and found (list found "serve"))))
-   ((when-let ((python (neuron-council-rpc--interpreter)))
-      (list python "-m" "neuron_council" "serve")))
-   (t
-    (neuron-council-rpc-log "Looked for the server in %s; exec-path is %s" (neuron-council-rpc--roots) exec-path)
-    (signal 'neuron-council-not-found
-            (list (format "no server is installed: run `%s', or set `neuron-council-server-command'"
-                          (neuron-council-rpc--install-command)))))))
 
 ;;;; JSON
 
@@ -286,17 +155,6 @@ will be waited for.  WATCHER gets the job as it gets on."
   "Return the token by which the server knows JOB."
   (plist-get (neuron-council-job-params job) :workDoneToken))
 
-(defun neuron-council-rpc-guard (what function &rest arguments)
-  "Call FUNCTION with ARGUMENTS; log an error of it as one of WHAT.
-Nothing of ours may let an error out to jsonrpc.el: Emacs 28 freezes for
-two seconds then, or ends where it runs in batch."
-  (condition-case problem
-      (apply function arguments)
-    ;; A quit in it is its own: whoever waits meanwhile has not pressed C-g.
-    ((error quit)
-     (neuron-council-rpc-log "Error in %s: %s" what (car problem))
-     (message "Neuron Council: error in %s: %s" what (error-message-string problem)))))
-
 (defun neuron-council-rpc-deliver (job)
   "Give the outcome of JOB to its callback, the first time it is asked to."
   (when (memq job neuron-council-rpc-jobs)
@@ -304,7 +162,7 @@ two seconds then, or ends where it runs in batch."
     (with-temp-buffer
       (when (buffer-live-p (neuron-council-job-buffer job))
         (set-buffer (neuron-council-job-buffer job)))
-      (neuron-council-rpc-guard "a council callback" (neuron-council-job-callback job)
+      (neuron-council-errors-guard "a council callback" (neuron-council-job-callback job)
                                  (neuron-council-job-result job) (neuron-council-job-condition job)))))
 
 (defun neuron-council-rpc-end (job result condition)
@@ -315,13 +173,13 @@ two seconds then, or ends where it runs in batch."
           (neuron-council-job-condition job) condition)
     (when (neuron-council-job-timer job)
       (cancel-timer (neuron-council-job-timer job)))
-    (neuron-council-rpc-log "%s %s after %.2f s" (neuron-council-rpc--token job)
+    (neuron-council-log "%s %s after %.2f s" (neuron-council-rpc--token job)
                             (if condition (car condition) "answered")
                             (- (float-time) (neuron-council-job-started job)))
     (if (neuron-council-job-callback job)
         (run-at-time 0 nil #'neuron-council-rpc-deliver job)
       (setq neuron-council-rpc-jobs (delq job neuron-council-rpc-jobs)))
-    (neuron-council-rpc-guard "a council display" #'run-hooks 'neuron-council-rpc-jobs-hook)))
+    (neuron-council-errors-guard "a council display" #'run-hooks 'neuron-council-rpc-jobs-hook)))
 
 (defun neuron-council-rpc-cancel (job condition)
   "End JOB with CONDITION and tell the server, so that the models stop."
@@ -333,7 +191,7 @@ two seconds then, or ends where it runs in batch."
         (condition-case problem
             (jsonrpc-notify (neuron-council-rpc--server-connection server) :window/workDoneProgress/cancel
                             (list :token (neuron-council-rpc--token job)))
-          (error (neuron-council-rpc-log "The cancellation could not be sent: %s" (car problem))))))))
+          (error (neuron-council-log "The cancellation could not be sent: %s" (car problem))))))))
 
 (defun neuron-council-rpc--timed-out (job)
   "Cancel JOB, whose time is over."
@@ -365,7 +223,7 @@ two seconds then, or ends where it runs in batch."
        :success-fn (lambda (result)
                      (setf (neuron-council-rpc--server-answered (neuron-council-job-server job)) t)
                      (if (neuron-council-rpc-job-done-p job)
-                         (neuron-council-rpc-log "%s was answered too late" (neuron-council-rpc--token job))
+                         (neuron-council-log "%s was answered too late" (neuron-council-rpc--token job))
                        (neuron-council-rpc-end job (neuron-council-rpc--lisp result) nil)))
        :error-fn (lambda (answer)
                    ;; jsonrpc.el's own code for a death, which `neuron-council-rpc--died' words better.
@@ -396,7 +254,7 @@ Whatever stands in the way is the condition that JOB ends with."
           (neuron-council-rpc--send job)))
     (neuron-council-error (neuron-council-rpc-end job nil problem))
     (error (neuron-council-rpc-end job nil (list 'neuron-council-error (error-message-string problem)))))
-  (neuron-council-rpc-guard "a council display" #'run-hooks 'neuron-council-rpc-jobs-hook))
+  (neuron-council-errors-guard "a council display" #'run-hooks 'neuron-council-rpc-jobs-hook))
 
 (defun neuron-council-rpc-await (job)
   "Submit JOB, wait for its end, return its result or signal its condition.
@@ -465,7 +323,7 @@ Signal `neuron-council-error' where that cannot be, now or for good."
         server
       ;; A folder that is gone or remote must not matter.
       (let* ((default-directory (if (file-directory-p "~/") (expand-file-name "~/") "/"))
-             (command (neuron-council-rpc--command)))
+             (command (neuron-council-program-command)))
         (neuron-council-rpc--back-off command)
         (setq neuron-council-rpc--server (neuron-council-rpc--start command))))))
 
@@ -512,7 +370,7 @@ Signal `neuron-council-error' where that cannot be, now or for good."
                                                   :connection-type 'pipe :coding 'utf-8-emacs-unix
                                                   :noquery t :stderr stderr))))
                  :notification-dispatcher (lambda (_ method params)
-                                            (neuron-council-rpc-guard "a council notification"
+                                            (neuron-council-errors-guard "a council notification"
                                                                        #'neuron-council-rpc--notified method params))
                  :on-shutdown (lambda (_) (neuron-council-rpc--died server))))
          (size neuron-council-events-buffer-size)
@@ -544,7 +402,7 @@ behind it are read only when the filter runs again."
            (condition-case problem
                (funcall filter process text)
              (error
-              (neuron-council-rpc-log "The server sent an unreadable message: %s" (car problem))
+              (neuron-council-log "The server sent an unreadable message: %s" (car problem))
               (let ((left (buffer-size (process-buffer process))))
                 (setq again (or (null unread) (< left unread))
                       unread left
@@ -554,7 +412,7 @@ behind it are read only when the filter runs again."
      (lambda (process change)
        (let ((inhibit-message t)
              (message-log-max nil))
-         (neuron-council-rpc-guard "a council sentinel" sentinel process change))))
+         (neuron-council-errors-guard "a council sentinel" sentinel process change))))
     ;; Any Lisp thread may wait for a verdict.
     (set-process-thread process nil)))
 
@@ -565,7 +423,7 @@ behind it are read only when the filter runs again."
     (neuron-council-rpc--connect server)
     (neuron-council-rpc--shield (neuron-council-rpc--server-process server))
     (set-process-thread (neuron-council-rpc--server-stderr server) nil)
-    (neuron-council-rpc-log "Started %s as process %d" (car command)
+    (neuron-council-log "Started %s as process %d" (car command)
                             (process-id (neuron-council-rpc--server-process server)))
     (add-hook 'kill-emacs-hook #'neuron-council-rpc--leave)
     (setf (neuron-council-rpc--server-timers server)
@@ -588,7 +446,7 @@ behind it are read only when the filter runs again."
            :capabilities (make-hash-table)
            :initializationOptions (neuron-council-rpc--json neuron-council-initialization-options))
      :success-fn (lambda (result)
-                   (neuron-council-rpc-guard "the start of the council's server"
+                   (neuron-council-errors-guard "the start of the council's server"
                                               #'neuron-council-rpc--greeted server result))
      :error-fn (lambda (answer)
                  (unless (eql (plist-get answer :code) -1)
@@ -612,9 +470,9 @@ behind it are read only when the filter runs again."
                     (format "the server (version %s) speaks protocol %s, neuron-council.el %s speaks %d; \
 update the server: %s"
                             (or version "unknown") (or protocol "unknown") neuron-council-version
-                            neuron-council-rpc--protocol (neuron-council-rpc--install-command)))))
+                            neuron-council-rpc--protocol (neuron-council-program-install-command)))))
      (t
-      (neuron-council-rpc-log "The server is ready, version %s%s" version
+      (neuron-council-log "The server is ready, version %s%s" version
                               (if (equal version neuron-council-version)
                                   ""
                                 (format "; neuron-council.el has version %s" neuron-council-version)))
@@ -625,7 +483,7 @@ update the server: %s"
         (when (and (eq (neuron-council-job-server job) server)
                    (eq (neuron-council-job-state job) 'queued))
           (neuron-council-rpc--send job)))
-      (run-at-time 0 nil #'neuron-council-rpc-guard "the start of the council's server"
+      (run-at-time 0 nil #'neuron-council-errors-guard "the start of the council's server"
                    #'run-hooks 'neuron-council-rpc-ready-hook)))))
 
 (defun neuron-council-rpc--start-timed-out (server)
@@ -646,7 +504,7 @@ update the server: %s"
              (neuron-council-rpc--noted job (neuron-council-text-plain text)))))))
     (_ (unless (run-hook-with-args-until-success 'neuron-council-rpc-notification-functions
                                                  method (neuron-council-rpc--lisp params))
-         (neuron-council-rpc-log "The server sent %s" method)))))
+         (neuron-council-log "The server sent %s" method)))))
 
 (defvar neuron-council-rpc--display-timer nil
   "Timer of the next display of what jobs have got to.")
@@ -661,16 +519,16 @@ update the server: %s"
                          (setq neuron-council-rpc--display-timer nil)
                          (dolist (job neuron-council-rpc-jobs)
                            (when (neuron-council-job-watcher job)
-                             (neuron-council-rpc-guard "a council display"
+                             (neuron-council-errors-guard "a council display"
                                                         (neuron-council-job-watcher job) job)))
-                         (neuron-council-rpc-guard "a council display"
+                         (neuron-council-errors-guard "a council display"
                                                     #'run-hooks 'neuron-council-rpc-jobs-hook))))))
 
 ;;;; The end of a server
 
 (defun neuron-council-rpc--hear (server text)
   "Log TEXT, which SERVER wrote to its stderr, and keep the end of it."
-  (neuron-council-rpc--log-insert text)
+  (neuron-council-log-insert text)
   (let ((said (concat (neuron-council-rpc--server-said server) text)))
     (setf (neuron-council-rpc--server-said server) (substring said (max 0 (- (length said) 2000))))))
 
@@ -706,7 +564,7 @@ update the server: %s"
 (defun neuron-council-rpc--finish (server condition)
   "End SERVER, its process and its jobs, the latter with CONDITION."
   (setf (neuron-council-rpc--server-state server) 'ended)
-  (neuron-council-rpc-log "Server ended: %s" (cadr condition))
+  (neuron-council-log "Server ended: %s" (cadr condition))
   (mapc #'cancel-timer (neuron-council-rpc--server-timers server))
   (delete-process (neuron-council-rpc--server-process server))
   (delete-process (neuron-council-rpc--server-stderr server))
@@ -744,7 +602,7 @@ This takes one and a half seconds at most."
                     (jsonrpc-notify connection :exit nil)
                     (process-send-eof process)
                     (neuron-council-rpc--wait-until 0.5 (lambda () (not (process-live-p process))))))
-              (error (neuron-council-rpc-log "The server could not be asked to leave: %s" (car problem))))
+              (error (neuron-council-log "The server could not be asked to leave: %s" (car problem))))
           (neuron-council-rpc--finish server (list 'neuron-council-error reason)))))))
 
 (defun neuron-council-rpc--leave ()
@@ -759,13 +617,6 @@ waits for its verdict would be lost."
     (ignore-errors (jsonrpc-notify (neuron-council-rpc--server-connection neuron-council-rpc--server) :exit nil))))
 
 ;;;; Commands
-
-;;;###autoload
-(defun neuron-council-show-log ()
-  "Show the log: what the client did and what the server wrote to stderr."
-  (interactive)
-  (pop-to-buffer (neuron-council-rpc-log-buffer))
-  (goto-char (point-max)))
 
 ;;;###autoload
 (defun neuron-council-stop ()
@@ -783,7 +634,7 @@ Earlier deaths of it are forgotten."
   (interactive)
   (neuron-council-rpc-stop "the server was restarted")
   (setq neuron-council-rpc--deaths nil
-        neuron-council-rpc--interpreters nil)
+        neuron-council-program--interpreters nil)
   (neuron-council-rpc--ensure)
   (unless noninteractive (message "The council's server is starting")))
 

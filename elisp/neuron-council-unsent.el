@@ -43,7 +43,7 @@
 Where that cannot be done it is submitted all the same."
   (let* ((params (neuron-council-job-params job))
          (id (plist-get params :id)))
-    (neuron-council-rpc-guard
+    (neuron-council-errors-guard
      "keeping a claim"
      (lambda ()
        (let ((file (neuron-council-files-name (neuron-council-unsent-folder) id (emacs-pid))))
@@ -62,13 +62,13 @@ Where that cannot be done it is submitted all the same."
   "Delete the file of the claim ID."
   (let ((file (neuron-council-unsent--file id)))
     (when file
-      (neuron-council-rpc-guard "forgetting a claim" #'neuron-council-files-delete file))))
+      (neuron-council-errors-guard "forgetting a claim" #'neuron-council-files-delete file))))
 
 (defun neuron-council-unsent--release (id)
   "Leave the file of the claim ID for the next start of a server."
   (let ((file (neuron-council-unsent--file id)))
     (when (and file (file-exists-p file))
-      (neuron-council-rpc-guard "keeping a claim" #'rename-file file
+      (neuron-council-errors-guard "keeping a claim" #'rename-file file
                                 (neuron-council-files-name (file-name-directory file) id)))))
 
 (defun neuron-council-unsent--settle (id condition)
@@ -156,7 +156,7 @@ Return nil where another Emacs was first, or FILE is broken."
   (cond
    (condition
     (when (memq (car condition) '(neuron-council-refused neuron-council-unknown))
-      (neuron-council-rpc-log "The unsent claim %s is given up: the server refused it" id))
+      (neuron-council-log "The unsent claim %s is given up: the server refused it" id))
     (neuron-council-unsent--settle id condition))
    ((equal (plist-get verdict :status) "unavailable")
     ;; The server will announce a verdict, under the id of this one.
@@ -193,7 +193,7 @@ Return nil where another Emacs was first, or FILE is broken."
   "Look in a moment for what can be submitted."
   (when (and neuron-council-unsent--waiting (not neuron-council-unsent--timer))
     (setq neuron-council-unsent--timer
-          (run-at-time 0 nil #'neuron-council-rpc-guard "submitting a claim" #'neuron-council-unsent--next))))
+          (run-at-time 0 nil #'neuron-council-errors-guard "submitting a claim" #'neuron-council-unsent--next))))
 
 (defun neuron-council-unsent--look ()
   "Look for claims that reached no server, now that one is ready."

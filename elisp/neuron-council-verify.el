@@ -9,6 +9,7 @@
 ;;; Code:
 
 (require 'neuron-council-rpc)
+(require 'neuron-council-verdict)
 
 (defconst neuron-council-verify--limits '((claim . 8000) (context . 24000))
   "Characters that the protocol allows; more is not even sent.")
@@ -48,24 +49,6 @@ CALLBACK and WATCHER are those of `neuron-council-rpc-make-job'.  Signal
            (and context (list :context (neuron-council-verify--text 'context context))))
    (neuron-council-text-plain claim) callback watcher))
 
-(defun neuron-council-verify-check (verdict)
-  "Return VERDICT if it can be one, else signal `neuron-council-error'."
-  (unless (and (consp verdict) (stringp (plist-get verdict :id)) (stringp (plist-get verdict :summary))
-               (numberp (plist-get verdict :confidence)) (listp (plist-get verdict :tags)))
-    (signal 'neuron-council-error '("the server's answer is no verdict; is it of the same version as this package?")))
-  verdict)
-
-(defun neuron-council-verify-unavailable (claim id condition &optional since)
-  "Return the verdict on CLAIM, known as ID, that CONDITION stands in the way of.
-It has the fields of a verdict of the server that could ask no member,
-and :error with what CONDITION says.  SINCE is when the wait began."
-  (let ((text (neuron-council-rpc-condition-text condition)))
-    (list :id id :claim claim :confidence 0.5 :council_votes nil
-          :summary (concat "Council unavailable: " text) :tags (list "council-unavailable")
-          :latency_ms (if since (round (* 1000 (- (float-time) since))) 0)
-          :status "unavailable" :tier nil :majority nil :cached nil :warnings nil :votes nil :report nil
-          :error text)))
-
 (defun neuron-council-verify-submit (claim context id function &optional watcher prepare)
   "Have CLAIM judged against CONTEXT as ID, and return the job at once.
 FUNCTION is called once and later with a verdict and a condition: with a
@@ -75,11 +58,11 @@ gets on, PREPARE before it is submitted.  Nothing is signalled."
          (callback (lambda (verdict condition)
                      (unless condition
                        (condition-case problem
-                           (neuron-council-verify-check verdict)
+                           (neuron-council-verdict-check verdict)
                          (neuron-council-error (setq condition problem))))
                      (funcall function
                               (if condition
-                                  (neuron-council-verify-unavailable claim id condition since)
+                                  (neuron-council-verdict-unavailable claim id condition since)
                                 verdict)
                               condition))))
     (condition-case problem
@@ -100,7 +83,7 @@ PREPARE gets the job before it is submitted.  Return the verdict, or
 signal `neuron-council-error' or one of its children."
   (let ((job (neuron-council-verify-job claim context id nil)))
     (when prepare (funcall prepare job))
-    (neuron-council-verify-check (neuron-council-rpc-await job))))
+    (neuron-council-verdict-check (neuron-council-rpc-await job))))
 
 ;;;###autoload
 (defun neuron-council-verify-async (claim context callback)

@@ -64,8 +64,8 @@ Interactively, read both and show the verdict."
     (if (not (called-interactively-p 'interactive))
         (neuron-council-verify-wait claim context id)
       (condition-case problem
-          (neuron-council-report-add (neuron-council-verify-wait claim context id))
-        (neuron-council-error (user-error "%s" (neuron-council-rpc-condition-text problem))))
+          (neuron-council-verdict-add (neuron-council-verify-wait claim context id))
+        (neuron-council-error (user-error "%s" (neuron-council-errors-text problem))))
       (neuron-council-report-show id))))
 
 ;;;; Names without the prefix

@@ -42,12 +42,12 @@
     (error "A server outlived its test"))
   (setq neuron-council-rpc--server nil
         neuron-council-rpc--deaths nil
-        neuron-council-rpc--interpreters nil
+        neuron-council-program--interpreters nil
         neuron-council-rpc-jobs nil
         neuron-council-unsent--taken nil
         neuron-council-unsent--waiting nil
         neuron-council-reevaluated--outcomes nil
-        neuron-council-report--verdicts nil
+        neuron-council-verdicts nil
         neuron-council-test-stored nil)
   (dolist (name '("*neuron-council*" "*neuron-council log*"))
     (when (get-buffer name) (kill-buffer name))))
@@ -152,7 +152,7 @@ The request that made it ready counts for `neuron-council-test-token'."
 
 (defun neuron-council-test-text (condition)
   "Return the words of CONDITION, what `should-error' returned."
-  (neuron-council-rpc-condition-text condition))
+  (neuron-council-errors-text condition))
 
 (defun neuron-council-test-run-and-exit ()
   "Run every test, print one line of counts last, and leave Emacs.

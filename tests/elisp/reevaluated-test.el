@@ -66,7 +66,7 @@
                        (neuron-council-test-no-more-news))))
     (should (equal heard '("older" "old")))
     (should (equal (neuron-council-test-acknowledged) '(("newer"))))
-    (with-current-buffer (neuron-council-rpc-log-buffer)
+    (with-current-buffer (neuron-council-log-buffer)
       (should (string-match-p "Error in neuron-council-test-failing" (buffer-string)))
       (should-not (string-match-p "secret" (buffer-string))))))
 

@@ -50,7 +50,7 @@
 (ert-deftest neuron-council-test-region-in-a-buffer-that-was-killed ()
   (neuron-council-test-with '(:verify [(:delay 0.3)])
     (neuron-council-test-in-text (council-verify-region beg end))
-    (neuron-council-test-until neuron-council-report--verdicts)
+    (neuron-council-test-until neuron-council-verdicts)
     (with-current-buffer (neuron-council-report-buffer)
       (should (string-match-p "The claim in the text\\." (buffer-string))))))
 
@@ -61,7 +61,7 @@
       (goto-char (+ beg 3))
       (insert "other ")
       (should-not (neuron-council-region--overlays (point-min) (point-max)))
-      (neuron-council-test-until neuron-council-report--verdicts)
+      (neuron-council-test-until neuron-council-verdicts)
       (should-not (neuron-council-region--overlays (point-min) (point-max))))))
 
 (ert-deftest neuron-council-test-region-judged-again-has-one-mark ()
@@ -69,7 +69,7 @@
     (neuron-council-test-in-text
       (council-verify-region beg end)
       (council-verify-region beg end)
-      (neuron-council-test-until (= 2 (length neuron-council-report--verdicts)))
+      (neuron-council-test-until (= 2 (length neuron-council-verdicts)))
       (should (equal (neuron-council-test-note) " [council: 0.85 verified]"))
       (neuron-council-clear-marks)
       (should-not (neuron-council-region--overlays (point-min) (point-max))))))
@@ -82,7 +82,7 @@
       (call-interactively #'neuron-council-cancel)
       (neuron-council-test-until (null (neuron-council-region--overlays (point-min) (point-max))))
       (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 0))))
-      (should-not neuron-council-report--verdicts))))
+      (should-not neuron-council-verdicts))))
 
 (ert-deftest neuron-council-test-region-interactively ()
   (neuron-council-test-with nil
@@ -90,14 +90,14 @@
       (set-mark beg)
       (goto-char end)
       (call-interactively #'council-verify-region)
-      (neuron-council-test-until neuron-council-report--verdicts)
+      (neuron-council-test-until neuron-council-verdicts)
       (let ((params (plist-get (car (neuron-council-test-seen "council/verify")) :params)))
         (should (equal (plist-get params :claim) "The claim in the text."))
         (should-not (plist-member params :context)))
       (save-window-excursion
         (goto-char end)
         (call-interactively #'neuron-council-show-verdict)
-        (should (equal (neuron-council-report--id) (plist-get (car neuron-council-report--verdicts) :id)))))))
+        (should (equal (neuron-council-report--id) (plist-get (car neuron-council-verdicts) :id)))))))
 
 (ert-deftest neuron-council-test-region-without-text ()
   (neuron-council-test-clean
@@ -111,8 +111,8 @@
     (with-temp-buffer
       (insert (propertize "A claim with invisible text" 'invisible t 'face 'bold))
       (council-verify-region (point-min) (point-max))
-      (neuron-council-test-until neuron-council-report--verdicts)
-      (should (equal (plist-get (car neuron-council-report--verdicts) :claim) "A claim with invisible text")))))
+      (neuron-council-test-until neuron-council-verdicts)
+      (should (equal (plist-get (car neuron-council-verdicts) :claim) "A claim with invisible text")))))
 
 ;;;; Progress
 

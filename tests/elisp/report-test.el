@@ -83,7 +83,7 @@
 
 (ert-deftest neuron-council-test-report-of-an-unavailable-verdict ()
   (let ((text (neuron-council-format-verdict
-               (neuron-council-verify-unavailable "A claim" "some-id" '(neuron-council-error "the server died")))))
+               (neuron-council-verdict-unavailable "A claim" "some-id" '(neuron-council-error "the server died")))))
     (should (string-match-p "^UNAVAILABLE, confidence 0.50, tags: council-unavailable$" text))
     (should (string-match-p "the server died" text))
     (should (string-match-p "A claim" text))
@@ -101,12 +101,12 @@
                                   (("unverified" "council-flagged" "council-parked") neuron-council-doubtful)
                                   (("unverified" "council-flagged") neuron-council-flagged)
                                   (("council-unavailable") neuron-council-unavailable)))
-    (should (eq face (neuron-council-report-face (list :tags tags))))))
+    (should (eq face (neuron-council-verdict-face (list :tags tags))))))
 
 (ert-deftest neuron-council-test-report-buffer ()
   (neuron-council-test-clean
     (dotimes (n 4)
-      (neuron-council-report-add (append (list :id (format "id-%d" n)) neuron-council-test-parked)))
+      (neuron-council-verdict-add (append (list :id (format "id-%d" n)) neuron-council-test-parked)))
     (save-window-excursion
       (neuron-council-report-show "id-1")
       (should (string-match-p "council" (buffer-name)))
@@ -126,8 +126,8 @@
       (should (equal (neuron-council-report--id) "id-2"))
       (should (= 4 (length (funcall imenu-create-index-function)))))
     (let ((neuron-council-verdicts-kept 2))
-      (neuron-council-report-add (append '(:id "id-4") neuron-council-test-parked)))
-    (should (equal (mapcar (lambda (verdict) (plist-get verdict :id)) neuron-council-report--verdicts)
+      (neuron-council-verdict-add (append '(:id "id-4") neuron-council-test-parked)))
+    (should (equal (mapcar (lambda (verdict) (plist-get verdict :id)) neuron-council-verdicts)
                    '("id-4" "id-3")))))
 
 (ert-deftest neuron-council-test-report-buffer-without-verdicts ()

@@ -99,8 +99,8 @@
 PATH is ROOT/path/ alone."
   (declare (indent 1))
   `(let* ((root (file-name-as-directory (file-truename (make-temp-file "neuron-council-test-" t))))
-          (neuron-council-rpc--file (concat root "elisp/neuron-council-rpc.elc"))
-          (neuron-council-rpc--interpreters nil)
+          (neuron-council-program--file (concat root "elisp/neuron-council-rpc.elc"))
+          (neuron-council-program--interpreters nil)
           (neuron-council-server-command nil)
           (exec-path (list (concat root "path/"))))
      (unwind-protect
@@ -116,33 +116,33 @@ PATH is ROOT/path/ alone."
 (ert-deftest neuron-council-test-rpc-lookup-order ()
   (let ((files '(".venv/bin/neuron-council" "path/neuron-council" "path/python3")))
     (neuron-council-test-installed files
-      (should (equal (neuron-council-rpc--command) (list (concat root ".venv/bin/neuron-council") "serve"))))
+      (should (equal (neuron-council-program-command) (list (concat root ".venv/bin/neuron-council") "serve"))))
     (neuron-council-test-installed (cdr files)
-      (should (equal (neuron-council-rpc--command) (list (concat root "path/neuron-council") "serve"))))
+      (should (equal (neuron-council-program-command) (list (concat root "path/neuron-council") "serve"))))
     (neuron-council-test-installed (cddr files)
-      (should (equal (neuron-council-rpc--command) '("/real/python" "-m" "neuron_council" "serve"))))
+      (should (equal (neuron-council-program-command) '("/real/python" "-m" "neuron_council" "serve"))))
     (neuron-council-test-installed nil
-      (should-error (neuron-council-rpc--command) :type 'user-error))))
+      (should-error (neuron-council-program-command) :type 'user-error))))
 
 (ert-deftest neuron-council-test-rpc-lookup-follows-a-linked-source ()
   "A package manager's folder holds links to the .el files and its own .elc."
   (neuron-council-test-installed '("checkout/.venv/bin/neuron-council" "checkout/elisp/neuron-council-rpc.el")
     (make-directory (concat root "elisp/"))
     (make-symbolic-link (concat root "checkout/elisp/neuron-council-rpc.el") (concat root "elisp/neuron-council-rpc.el"))
-    (should (equal (neuron-council-rpc--command) (list (concat root "checkout/.venv/bin/neuron-council") "serve")))))
+    (should (equal (neuron-council-program-command) (list (concat root "checkout/.venv/bin/neuron-council") "serve")))))
 
 (ert-deftest neuron-council-test-rpc-lookup-names-the-command-to-install ()
   (neuron-council-test-installed '("pyproject.toml")
     (should (string-match-p (regexp-quote (format "make -C %s setup" (directory-file-name root)))
                             (neuron-council-test-text
-                             (should-error (neuron-council-rpc--command) :type 'neuron-council-error))))))
+                             (should-error (neuron-council-program-command) :type 'neuron-council-error))))))
 
 (ert-deftest neuron-council-test-rpc-python-without-the-module-does-not-count ()
   (neuron-council-test-installed nil
     (make-directory (concat root "path/"))
     (write-region "#!/bin/sh\nprintf ''\n" nil (concat root "path/python3") nil 'quiet)
     (set-file-modes (concat root "path/python3") #o755)
-    (should-error (neuron-council-rpc--command) :type 'neuron-council-error)))
+    (should-error (neuron-council-program-command) :type 'neuron-council-error)))
 
 ;;;; Handshake
 
@@ -186,7 +186,7 @@ PATH is ROOT/path/ alone."
                  5))
       (should (string-match-p "exit status 7" text))
       (should (string-match-p "ModuleNotFoundError: nothing here" text))
-      (with-current-buffer (neuron-council-rpc-log-buffer)
+      (with-current-buffer (neuron-council-log-buffer)
         (should (string-match-p "Traceback" (buffer-string)))))))
 
 (ert-deftest neuron-council-test-rpc-program-that-cannot-run ()

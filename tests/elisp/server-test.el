@@ -126,7 +126,7 @@
 (ert-deftest neuron-council-test-server-log-and-stderr-hold-no-claim ()
   (neuron-council-test-with-council '(:default (:rationale "sesame rationale"))
     (council-verify "An opensesame claim." "An opensesame context.")
-    (with-current-buffer (neuron-council-rpc-log-buffer)
+    (with-current-buffer (neuron-council-log-buffer)
       (should-not (string-match-p "sesame" (buffer-string))))
     (dolist (file (directory-files-recursively (expand-file-name "logs" neuron-council-test-home) ""))
       (with-temp-buffer

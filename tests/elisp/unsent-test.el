@@ -103,7 +103,7 @@
       (should (equal (plist-get (cdar heard) :tags) '("unverified" "council-flagged")))
       (should (equal (neuron-council-test-folder "unsent")
                      (mapcar (lambda (n) (concat (neuron-council-test-uuid n) ".eld")) '(3 6 7 8))))
-      (with-current-buffer (neuron-council-rpc-log-buffer)
+      (with-current-buffer (neuron-council-log-buffer)
         (dolist (n '(4 5))
           (should (string-match-p (format "%s is given up" (neuron-council-test-uuid n)) (buffer-string))))
         (let ((case-fold-search nil))

@@ -139,7 +139,7 @@
       (council-verify-async "A claim" nil (lambda (_) (throw 'nowhere nil)))
       (neuron-council-test-until (null neuron-council-rpc-jobs))
       (should (= calls 1))
-      (with-current-buffer (neuron-council-rpc-log-buffer)
+      (with-current-buffer (neuron-council-log-buffer)
         (should (string-match-p "Error in a council callback" (buffer-string))))
       (should (neuron-council-verify "A claim")))))
 

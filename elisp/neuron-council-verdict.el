@@ -1,0 +1,124 @@
+;;; neuron-council-verdict.el --- Verdicts, and those at hand  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A verdict is a plist of the fields of the server's answer as keywords; what models and users wrote in it is data,
+;; to be shown through `neuron-council-text-plain' alone.
+
+;;; Code:
+
+(require 'neuron-council-errors)
+(require 'neuron-council-text)
+
+(defun neuron-council-verdict-check (verdict)
+  "Return VERDICT if it can be one, else signal `neuron-council-error'."
+  (unless (and (consp verdict) (stringp (plist-get verdict :id)) (stringp (plist-get verdict :summary))
+               (numberp (plist-get verdict :confidence)) (listp (plist-get verdict :tags)))
+    (signal 'neuron-council-error '("the server's answer is no verdict; is it of the same version as this package?")))
+  verdict)
+
+(defun neuron-council-verdict-unavailable (claim id condition &optional since)
+  "Return the verdict on CLAIM, known as ID, that CONDITION stands in the way of.
+It has the fields of a verdict of the server that could ask no member,
+and :error with what CONDITION says.  SINCE is when the wait began."
+  (let ((text (neuron-council-errors-text condition)))
+    (list :id id :claim claim :confidence 0.5 :council_votes nil
+          :summary (concat "Council unavailable: " text) :tags (list "council-unavailable")
+          :latency_ms (if since (round (* 1000 (- (float-time) since))) 0)
+          :status "unavailable" :tier nil :majority nil :cached nil :warnings nil :votes nil :report nil
+          :error text)))
+
+;;;; In a word
+
+(defface neuron-council-verified '((t :inherit success))
+  "A claim that every member and every lens let pass."
+  :group 'neuron-council)
+
+(defface neuron-council-doubtful '((t :inherit warning))
+  "A claim with doubts: a split vote, or one that is left to a person."
+  :group 'neuron-council)
+
+(defface neuron-council-flagged '((t :inherit error))
+  "A claim that the council flagged."
+  :group 'neuron-council)
+
+(defface neuron-council-unavailable '((t :inherit shadow))
+  "A claim that could not be judged."
+  :group 'neuron-council)
+
+(defconst neuron-council-verdict--faces
+  '(("council-unavailable" . neuron-council-unavailable)
+    ("council-parked" . neuron-council-doubtful)
+    ("council-flagged" . neuron-council-flagged)
+    ("verified" . neuron-council-verified))
+  "The face of a verdict by its tags, first match first.")
+
+(defun neuron-council-verdict-face (verdict)
+  "Return the face that says what VERDICT is."
+  (let ((face 'neuron-council-doubtful))
+    (dolist (row (reverse neuron-council-verdict--faces) face)
+      (when (member (car row) (plist-get verdict :tags))
+        (setq face (cdr row))))))
+
+(defun neuron-council-verdict-plain (text)
+  "Return TEXT of a verdict as plain text, an empty string for nil."
+  (if text (neuron-council-text-plain (format "%s" text)) ""))
+
+(defun neuron-council-verdict-brief (verdict)
+  "Return confidence and tags of VERDICT, in a few words."
+  (format "%.2f %s" (plist-get verdict :confidence)
+          (mapconcat #'neuron-council-verdict-plain (plist-get verdict :tags) ", ")))
+
+;;;; Verdicts at hand
+
+(defcustom neuron-council-verdicts-kept 50
+  "How many verdicts this Emacs keeps at hand, the newest."
+  :type 'natnum
+  :safe #'natnump
+  :group 'neuron-council)
+
+(defvar neuron-council-verdicts nil
+  "The verdicts that this Emacs has asked for or looked up, the newest first.")
+
+(defvar neuron-council-verdicts-hook nil
+  "Run when `neuron-council-verdicts' has changed; must be quick.
+It runs a moment after the change, once for all changes of that moment.")
+
+(defvar neuron-council-verdict--timer nil
+  "Timer of the next run of `neuron-council-verdicts-hook'.")
+
+(defun neuron-council-verdict--changed ()
+  "Run `neuron-council-verdicts-hook' in a moment."
+  (unless neuron-council-verdict--timer
+    (setq neuron-council-verdict--timer
+          (run-at-time 0 nil (lambda ()
+                               (setq neuron-council-verdict--timer nil)
+                               (neuron-council-errors-guard "a council display"
+                                                            #'run-hooks 'neuron-council-verdicts-hook))))))
+
+(defun neuron-council-verdict-find (id)
+  "Return the verdict ID if it is at hand, else nil."
+  (let ((found nil))
+    (dolist (verdict neuron-council-verdicts found)
+      (when (equal id (plist-get verdict :id))
+        (setq found verdict)))))
+
+(defun neuron-council-verdict-add (verdict)
+  "Keep VERDICT at hand as the newest, in place of an earlier one with its id."
+  (let* ((kept (if (natnump neuron-council-verdicts-kept) (max 1 neuron-council-verdicts-kept) 50))
+         (others (delq (neuron-council-verdict-find (plist-get verdict :id))
+                       (copy-sequence neuron-council-verdicts)))
+         (all (cons verdict others)))
+    (setcdr (nthcdr (1- (min kept (length all))) all) nil)
+    (setq neuron-council-verdicts all))
+  (neuron-council-verdict--changed))
+
+(defun neuron-council-verdict-remove (id)
+  "Keep the verdict ID at hand no longer."
+  (setq neuron-council-verdicts (delq (neuron-council-verdict-find id) (copy-sequence neuron-council-verdicts)))
+  (neuron-council-verdict--changed))
+
+(provide 'neuron-council-verdict)
+;;; neuron-council-verdict.el ends here
