@@ -105,8 +105,8 @@ class FakeCouncil:
     async def health(self) -> FakeHealth:
         return FakeHealth(in_flight=len(self.calls))
 
-    async def verify(self, pack, *, id=None, deadline_s=None, fresh=False, on_vote=None) -> Verdict:  # noqa: A002
-        call = {"pack": pack, "id": id, "deadline_s": deadline_s, "fresh": fresh}
+    async def verify(self, pack, *, id=None, deadline_s=None, fresh=False, is_urgent=True, on_vote=None) -> Verdict:  # noqa: A002
+        call = {"pack": pack, "id": id, "deadline_s": deadline_s, "fresh": fresh, "is_urgent": is_urgent}
         self.calls.append(call)
         try:
             return await self._play(pack, id, on_vote)

@@ -248,8 +248,10 @@ def test_what_is_not_settled_is_not_answered_from_the_ledger(client: Client, stu
 
 
 def test_show_is_the_verdict_as_it_was_answered(client: Client) -> None:
-    answer = client.verify("What was said was said — “茶”.", context=CONTEXT)
-    assert client.result("show", id=answer["id"]) == {**answer, "review": None, "supersedes": None}
+    for context in (CONTEXT, None):
+        answer = client.verify("What was said was said — “茶”.", context=context)
+        beside = {"context": context, "review": None, "supersedes": None}
+        assert client.result("show", id=answer["id"]) == {**answer, **beside}
 
 
 def test_list_narrows_and_turns_its_pages(client: Client, stub: Stub) -> None:
@@ -315,7 +317,7 @@ def test_review_stands_beside_the_verdict(client: Client) -> None:
     answer = client.verify("A person decides.")
     shown = client.result("review", id=answer["id"], decision="reject", note="Nein — “nie”.")
     review = shown.pop("review")
-    assert shown == {**answer, "supersedes": None}
+    assert shown == {**answer, "context": None, "supersedes": None}
     assert (review["decision"], review["note"]) == ("reject", "Nein — “nie”.")
     assert client.result("show", id=answer["id"])["review"] == review
     again = client.result("review", id=answer["id"], decision="accept")["review"]
@@ -438,7 +440,7 @@ def test_an_unavailable_claim_from_queue_to_acknowledgement(stub: Stub, tmp_path
     new = told["verdict"]
     assert told["supersedes"] == old["id"]
     assert (new["claim"], new["status"], new["tags"]) == ("Nobody is there.", "emitted", ["verified"])
-    assert client.result("show", id=new["id"]) == {**new, "review": None, "supersedes": old["id"]}
+    assert client.result("show", id=new["id"]) == {**new, "context": None, "review": None, "supersedes": old["id"]}
     assert client.result("show", id=old["id"])["status"] == "unavailable"
     assert client.result("list")["verdicts"][0]["supersedes"] == old["id"]
     assert client.result("health")["pending"] == 0

@@ -17,12 +17,13 @@ def test_a_claim_is_enough():
 
 
 def test_everything_that_can_be_said():
-    given_ = {"claim": "茶", "context": "", "id": UUID, "fresh": True, "deadline_ms": 1, "workDoneToken": 2, "more": []}
-    assert structure(given_, VerifyParams) == VerifyParams("茶", "", UUID, True, 1, 2)
+    given_ = {"claim": "茶", "context": "", "id": UUID, "fresh": True, "deadline_ms": 1, "workDoneToken": 2}
+    given_ |= {"background": True, "more": []}
+    assert structure(given_, VerifyParams) == VerifyParams("茶", "", UUID, True, 1, 2, background=True)
 
 
 def test_null_is_absent_as_emacs_sends_it():
-    fields = ("context", "id", "fresh", "deadline_ms", "workDoneToken")
+    fields = ("context", "id", "fresh", "deadline_ms", "workDoneToken", "background")
     assert structure({"claim": "Tea", **dict.fromkeys(fields)}, VerifyParams) == VerifyParams("Tea")
     assert structure(None, NoParams) == structure({}, NoParams) == NoParams()
 
@@ -62,6 +63,8 @@ def test_the_longest_claim_is_counted_in_characters(length):
         ({"claim": "x", "id": UUID + "\n"}, "id"),
         ({"claim": "x", "fresh": "yes"}, "fresh"),
         ({"claim": "x", "fresh": 1}, "fresh"),
+        ({"claim": "x", "background": "yes"}, "background"),
+        ({"claim": "x", "background": 0}, "background"),
         ({"claim": "x", "deadline_ms": 0}, "deadline_ms"),
         ({"claim": "x", "deadline_ms": -1}, "deadline_ms"),
         ({"claim": "x", "deadline_ms": "1"}, "deadline_ms"),

@@ -162,6 +162,15 @@ async def test_a_claim_is_judged_as_asked(bench):
     assert bench.sink[0]["result"]["claim"] == CLAIM["claim"]
 
 
+@pytest.mark.parametrize(
+    ("params", "is_urgent"), [({}, True), ({"background": False}, True), ({"background": True}, False)]
+)
+async def test_a_claim_in_the_background_is_not_urgent(bench, params, is_urgent):
+    bench.send(1, "council/verify", {**WAIT, **params})
+    await bench.settled()
+    assert [call["is_urgent"] for call in bench.council.calls] == [is_urgent]
+
+
 async def test_a_deadline_over_the_configured_one_is_refused(bench):
     bench.send(1, "council/verify", {**CLAIM, "deadline_ms": 60_001})
     bench.send(2, "council/verify", {**CLAIM, "deadline_ms": 60_000})

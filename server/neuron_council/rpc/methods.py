@@ -80,6 +80,7 @@ async def verify(session: Session, params: VerifyParams) -> wire.Json:
             id=params.id,
             deadline_s=None if params.deadline_ms is None else params.deadline_ms / 1000,
             fresh=params.fresh,
+            is_urgent=not params.background,
             on_vote=progress.vote,
         )
     return wire.verdict(verdict)

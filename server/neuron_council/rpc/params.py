@@ -122,7 +122,10 @@ class NoParams:
 
 @frozen
 class VerifyParams:
-    """A claim to judge. `deadline_ms` has an upper bound too, which the configuration sets."""
+    """A claim to judge. `deadline_ms` has an upper bound too, which the configuration sets.
+
+    A claim in the `background` lets people's claims go first.
+    """
 
     claim: str = field(validator=_claim)
     context: str | None = field(default=None, validator=_context)
@@ -130,6 +133,7 @@ class VerifyParams:
     fresh: bool = False
     deadline_ms: int | None = field(default=None, validator=_positive)
     work_done_token: Token | None = None
+    background: bool = False
 
 
 @frozen

@@ -44,7 +44,12 @@ def verdict(verdict: Verdict) -> Json:
 
 def shown(shown: Shown) -> Json:
     """A stored verdict as it was answered, with what is beside it: `council/show` and `council/review`."""
-    return {**verdict(shown.verdict), "review": _review(shown.review), "supersedes": shown.supersedes}
+    return {
+        **verdict(shown.verdict),
+        "context": shown.verdict.pack.context or None,
+        "review": _review(shown.review),
+        "supersedes": shown.supersedes,
+    }
 
 
 def page(page: Page) -> Json:
