@@ -105,15 +105,46 @@ It runs a moment after the change, once for all changes of that moment.")
       (when (equal id (plist-get verdict :id))
         (setq found verdict)))))
 
-(defun neuron-council-verdict-add (verdict)
-  "Keep VERDICT at hand as the newest, in place of an earlier one with its id."
+(defconst neuron-council-verdict--notes '(:context :source :fate)
+  "What this Emacs may know of a verdict besides the server's answer.
+:context is the context that the claim was judged against, nil for none;
+:source is where the claim stands, see `neuron-council-source-make';
+:fate is what became of the memory: `stored', `held', `quarantined',
+`rejected', `accepted', `restored' or `dropped'.")
+
+(defun neuron-council-verdict--with-notes (verdict notes)
+  "Return VERDICT with the keywords and values of NOTES, a plist, in it."
+  (let ((verdict (copy-sequence verdict)))
+    (while notes
+      (setq verdict (plist-put verdict (pop notes) (pop notes))))
+    verdict))
+
+(defun neuron-council-verdict-add (verdict &rest notes)
+  "Keep VERDICT at hand as the newest, in place of an earlier one with its id.
+NOTES are keywords of `neuron-council-verdict--notes' and their values, to
+be kept with it; those of the earlier one are kept too."
   (let* ((kept (if (natnump neuron-council-verdicts-kept) (max 1 neuron-council-verdicts-kept) 50))
-         (others (delq (neuron-council-verdict-find (plist-get verdict :id))
-                       (copy-sequence neuron-council-verdicts)))
-         (all (cons verdict others)))
-    (setcdr (nthcdr (1- (min kept (length all))) all) nil)
-    (setq neuron-council-verdicts all))
+         (earlier (neuron-council-verdict-find (plist-get verdict :id)))
+         (others (delq earlier (copy-sequence neuron-council-verdicts))))
+    (dolist (key neuron-council-verdict--notes)
+      (when (and (plist-member earlier key) (not (plist-member verdict key)) (not (plist-member notes key)))
+        (setq notes (append notes (list key (plist-get earlier key))))))
+    (let ((all (cons (neuron-council-verdict--with-notes verdict notes) others)))
+      (setcdr (nthcdr (1- (min kept (length all))) all) nil)
+      (setq neuron-council-verdicts all)))
   (neuron-council-verdict--changed))
+
+(defun neuron-council-verdict-note (id &rest notes)
+  "Keep NOTES with the verdict ID if it is at hand, in its place.
+They are keywords and values as `neuron-council-verdict-add' takes them,
+or fields of the verdict that have changed, such as :review."
+  (let ((verdict (neuron-council-verdict-find id)))
+    (when verdict
+      (setq neuron-council-verdicts
+            (mapcar (lambda (each)
+                      (if (eq each verdict) (neuron-council-verdict--with-notes verdict notes) each))
+                    neuron-council-verdicts))
+      (neuron-council-verdict--changed))))
 
 (defun neuron-council-verdict-remove (id)
   "Keep the verdict ID at hand no longer."
