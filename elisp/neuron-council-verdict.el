@@ -146,9 +146,15 @@ or fields of the verdict that have changed, such as :review."
                     neuron-council-verdicts))
       (neuron-council-verdict--changed))))
 
+(defvar neuron-council-verdict-remove-functions nil
+  "Called with the id of a verdict that is forgotten; must be quick.
+What is shown of the verdict has to go.")
+
 (defun neuron-council-verdict-remove (id)
-  "Keep the verdict ID at hand no longer."
+  "Forget the verdict ID: keep it at hand no longer, and show it no longer."
   (setq neuron-council-verdicts (delq (neuron-council-verdict-find id) (copy-sequence neuron-council-verdicts)))
+  (neuron-council-errors-guard "a council display" #'run-hook-with-args
+                               'neuron-council-verdict-remove-functions id)
   (neuron-council-verdict--changed))
 
 (provide 'neuron-council-verdict)
