@@ -55,11 +55,16 @@ and :error with what CONDITION says.  SINCE is when the wait began."
     ("verified" . neuron-council-verified))
   "The face of a verdict by its tags, first match first.")
 
+(defun neuron-council-verdict-tags (verdict)
+  "Return the tags of VERDICT, which may be odd, as a list."
+  (let ((tags (plist-get verdict :tags)))
+    (if (proper-list-p tags) tags (list tags))))
+
 (defun neuron-council-verdict-face (verdict)
   "Return the face that says what VERDICT is."
   (let ((face 'neuron-council-doubtful))
     (dolist (row (reverse neuron-council-verdict--faces) face)
-      (when (member (car row) (plist-get verdict :tags))
+      (when (member (car row) (neuron-council-verdict-tags verdict))
         (setq face (cdr row))))))
 
 (defun neuron-council-verdict-plain (text)
@@ -68,8 +73,9 @@ and :error with what CONDITION says.  SINCE is when the wait began."
 
 (defun neuron-council-verdict-brief (verdict)
   "Return confidence and tags of VERDICT, in a few words."
-  (format "%.2f %s" (plist-get verdict :confidence)
-          (mapconcat #'neuron-council-verdict-plain (plist-get verdict :tags) ", ")))
+  (let ((confidence (plist-get verdict :confidence)))
+    (concat (if (numberp confidence) (format "%.2f " confidence) "")
+            (mapconcat #'neuron-council-verdict-plain (neuron-council-verdict-tags verdict) ", "))))
 
 ;;;; Verdicts at hand
 
