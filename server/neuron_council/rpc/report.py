@@ -1,0 +1,90 @@
+"""A verdict as a person reads it in a terminal, beside a text or in a hover; what it quotes is shown, never obeyed. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from neuron_council.evidence.verdict import Verdict
+
+MOST_COLUMNS = 2_000
+"""Characters of a line in a hover at most."""
+MOST_SAID = 200
+"""Characters of what is quoted in a message beside a text at most."""
+
+_WHITE_SPACE = re.compile(r"[ \t\n\r\f\v]+")
+# The control characters, the separators of lines, and the marks that turn the direction of what follows.
+_ACTING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]",
+)
+_BACKTICKS = re.compile("`+")
+
+
+def plain(text: str) -> str:
+    """TEXT on one line, with a visible form of each character that could act on a display, `^[` or `\\u202e`."""
+    return _ACTING.sub(_visible, _WHITE_SPACE.sub(" ", text).strip(" "))
+
+
+def shortened(text: str, most: int) -> str:
+    """TEXT, cut to MOST characters with an ellipsis as the last."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def render(verdict: Verdict) -> str:
+    """What the council says, who said what, and what the checker found, in lines of any length."""
+    outcome = verdict.outcome
+    lines = [
+        plain(outcome.summary),
+        f"{outcome.status.value}, confidence {outcome.confidence:.2f}, {', '.join(outcome.tags)}; "
+        f"{verdict.latency_ms / 1000:.1f} s",
+        "",
+    ]
+    for vote in verdict.votes:
+        said = vote.rationale if vote.failure is None else f"{vote.failure.kind.value}: {vote.failure.message}"
+        lines.append(f"  {vote.member.id}: {vote.label.value}. {plain(said)}")
+    if (challenge := verdict.report.challenge) is not None:
+        said = challenge.argument if challenge.failure is None else challenge.failure.message
+        held = "refutes the claim" if challenge.refuted else "does not refute the claim"
+        lines.append(f"  {challenge.member.id}, as contrarian, {held}. {plain(said)}")
+    for lens in verdict.report.lenses:
+        lines += ["", f"{lens.lens}: {lens.status.value}"]
+        lines += [f"  {'ok' if f.proven else 'NOT PROVEN'}  {f.oracle}: {plain(f.evidence)}" for f in lens.findings]
+    if verdict.warnings:
+        lines += ["", *(f"warning: {plain(warning)}" for warning in verdict.warnings)]
+    return "\n".join(lines)
+
+
+def brief(verdict: Verdict) -> str:
+    """The summary with confidence and tags, and on a second line the first thing that was said against the claim."""
+    outcome = verdict.outcome
+    first = f"{plain(outcome.summary)} ({outcome.confidence:.2f} {', '.join(outcome.tags)})"
+    return "\n".join([first, *(shortened(plain(said), MOST_SAID) for said in _against(verdict))][:2])
+
+
+def hover(verdict: Verdict, *, is_markdown: bool) -> str:
+    """The report for a hover. Of Markdown there is a heading, of our own words; the rest is verbatim."""
+    report = "\n".join(shortened(line, MOST_COLUMNS) for line in render(verdict).split("\n"))
+    if not is_markdown:
+        return report
+    fence = "`" * max(3, *(len(run) + 1 for run in _BACKTICKS.findall(report)), 3)
+    heading = f"**Neuron Council: {verdict.outcome.status.value}, confidence {verdict.outcome.confidence:.2f}**"
+    return f"{heading}\n\n{fence}text\n{report}\n{fence}"
+
+
+def _against(verdict: Verdict) -> Iterator[str]:
+    challenge = verdict.report.challenge
+    if challenge is not None and challenge.refuted:
+        yield f"{challenge.member.id}: {challenge.argument}"
+    for vote in verdict.votes:
+        if vote.label.value != "plausible" and vote.is_valid and vote.rationale:
+            yield f"{vote.member.id}: {vote.rationale}"
+
+
+def _visible(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x20:
+        return f"^{chr(code + 64)}"
+    return "^?" if code == 0x7F else f"\\u{code:04x}"
