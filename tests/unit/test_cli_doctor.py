@@ -37,11 +37,18 @@ def healthy(shell, stub, emacs):
 def faults(said):
     """What is to be mended, by name."""
     found = json.loads(said.out)
-    faulty = {check["name"]: check for check in found["checks"] if check["state"] == "mend"}
+    assert all(set(check) == {"area", "name", "state", "says", "cure"} for check in found["checks"])
+    assert all(check["cure"] is None for check in found["checks"] if check["state"] == "ok")
+    faulty = in_state(found, "error")
     assert found["healthy"] is not bool(faulty)
     assert said.code == bool(faulty)
     assert all(check["cure"] for check in faulty.values())
     return faulty
+
+
+def in_state(found, state):
+    """The checks in STATE, by name."""
+    return {check["name"]: check for check in found["checks"] if check["state"] == state}
 
 
 def snapshot(home):
@@ -53,7 +60,7 @@ def test_a_healthy_council(shell, stub):
     before = snapshot(shell.home)
     said = shell("doctor")
     assert (said.code, said.err) == (0, "")
-    assert said.out.endswith("\nNothing to mend.\n")
+    assert said.out.endswith("\nNothing to mend, 1 warning.\n")
     for text in (
         f"{stub.url}: answers, version 0.40.12",
         "neuron (neuron:latest): installed, not resident",
@@ -92,7 +99,7 @@ def test_models_to_install_and_a_backend_to_start(shell, stub):
     )
     found = faults(shell("doctor", "--json"))
     assert set(found) == {"neuron-ft", "dolphin (dolphin3:8b)"}
-    assert "same weights" in found["neuron-ft"]["finding"]
+    assert "same weights" in found["neuron-ft"]["says"]
     assert "ollama pull dolphin3:8b" in found["dolphin (dolphin3:8b)"]["cure"]
     shell.monkeypatch.setenv("OLLAMA_HOST", nobody := refusing_url())
     found = faults(shell("doctor", "--json"))
@@ -106,7 +113,7 @@ def test_a_broken_configuration_hides_nothing_else(shell, stub, text):
     (shell.home / "council.toml").write_text(text, "latin-1")
     found = faults(shell("doctor", "--json"))
     assert set(found) == {"settings"}
-    assert "council.toml" in found["settings"]["finding"]
+    assert "council.toml" in found["settings"]["says"]
     assert "init --force" in found["settings"]["cure"]
     assert stub.calls("/api/tags")
 
@@ -130,8 +137,8 @@ def test_a_corrupt_ledger_is_found_and_left(shell):
     aside.write_bytes(held)
     found = faults(shell("doctor", "--json"))
     assert set(found) == {"integrity", "set aside"}
-    assert "not a database" in found["integrity"]["finding"]
-    assert str(aside) in found["set aside"]["finding"]
+    assert "not a database" in found["integrity"]["says"]
+    assert str(aside) in found["set aside"]["says"]
     assert shell.path.read_bytes() == held
 
 
@@ -148,6 +155,28 @@ def test_files_that_others_may_read(shell):
     shell.path.chmod(0o644)
     found = faults(shell("doctor", "--json"))
     assert found["file"]["cure"] == f"chmod 600 {shell.path}"
+
+
+@pytest.mark.usefixtures("healthy")
+def test_what_was_copied_by_hand_and_is_open_to_others(shell):
+    assert set(in_state(json.loads(shell("doctor", "--json").out), "warning")) == {"server"}
+    board = shell.home / "council.toml"
+    board.touch(0o640)
+    shell.home.chmod(0o750)
+    shell.path.parent.chmod(0o701)
+    said = shell("doctor", "--json")
+    assert not faults(said)
+    found = in_state(json.loads(said.out), "warning")
+    assert {name: check["cure"] for name, check in found.items() if name != "server"} == {
+        "home": f"chmod 700 {shell.home}",
+        "file": f"chmod 600 {board}",
+        "folder": f"chmod 700 {shell.path.parent}",
+    }
+    assert "mode 0640" in found["file"]["says"]
+    assert shell("doctor").out.endswith("\nNothing to mend, 4 warnings.\n")
+    for path, mode in ((shell.home, 0o700), (shell.path.parent, 0o700), (board, 0o600)):
+        path.chmod(mode)
+    assert set(in_state(json.loads(shell("doctor", "--json").out), "warning")) == {"server"}
 
 
 @pytest.mark.usefixtures("healthy")
@@ -169,7 +198,7 @@ def test_a_home_that_is_no_folder(shell, stub, emacs):
 @pytest.mark.usefixtures("healthy")
 def test_a_full_disk(shell, monkeypatch):
     monkeypatch.setattr(checks, "MIN_FREE", 1 << 80)
-    assert "left on its disk" in faults(shell("doctor", "--json"))["home"]["finding"]
+    assert "left on its disk" in faults(shell("doctor", "--json"))["home"]["says"]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +211,7 @@ def test_an_emacs_that_is_missing_or_too_old(shell, stub, emacs, version, word):
         emacs(version)
     found = faults(shell("doctor", "--json"))
     assert set(found) == {"Emacs"}
-    assert word in found["Emacs"]["finding"]
+    assert word in found["Emacs"]["says"]
 
 
 @pytest.mark.usefixtures("healthy")
@@ -193,8 +222,8 @@ def test_a_check_that_fails_is_a_finding(shell, monkeypatch):
     monkeypatch.setattr(checks, "_folder", fail)
     found = faults(shell("doctor", "--json"))
     assert {"configuration", "ledger", "log"} == set(found)
-    assert "RuntimeError" in found["ledger"]["finding"]
-    assert "3 things to mend." in shell("doctor").out
+    assert "RuntimeError" in found["ledger"]["says"]
+    assert "3 things to mend, 1 warning." in shell("doctor").out
 
 
 def test_a_backend_of_another_kind(shell, emacs):

@@ -147,7 +147,7 @@ def test_the_file_is_a_configuration(shell, stub, ollama):
     assert [each.name for each in shell.home.iterdir()] == ["council.toml"]
     assert not stub.calls("/api/chat")
     checks = json.loads(shell("doctor", "--json").out)["checks"]
-    assert not [each for each in checks if each["area"] != "program" and "is not installed" in each["finding"]]
+    assert not [each for each in checks if each["area"] != "program" and "is not installed" in each["says"]]
 
 
 def test_an_older_server_is_asked_for_each_model(shell, stub):
@@ -174,6 +174,24 @@ def test_a_file_is_not_overwritten(shell, ollama):
         assert tomllib.loads(path.read_text())["member"]
         assert (shell.home / "council.toml.old").read_text() == "# my own\n"
         assert (shell.home / "council.toml.old-2").exists() == (number == 2)
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_file_that_is_kept_is_its_owner_s_alone(shell, ollama, is_link):
+    """But what a link leads to, in a folder of the user's own, keeps its mode."""
+    ollama(*THREE)
+    shell.home.mkdir()
+    path = shell.home / "council.toml"
+    written = shell.home.parent / "mine.toml" if is_link else path
+    written.touch()
+    written.chmod(0o644)
+    if is_link:
+        path.symlink_to(written)
+    assert shell("init", "--force").code == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    kept = shell.home / "council.toml.old"
+    assert kept.is_symlink() == is_link
+    assert kept.stat().st_mode & 0o777 == (0o644 if is_link else 0o600)
 
 
 def test_too_few_models_say_what_to_install(shell, ollama):

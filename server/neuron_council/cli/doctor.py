@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     import argparse
 
     from neuron_council.cli.checks import Check
+
+
+MARKS = {"ok": "ok", "warning": "warning", "error": "ERROR"}
 
 
 def register(commands: Any) -> None:
@@ -28,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     from neuron_council.cli.checks import examine
 
     checks = examine(os.environ)
-    faults = sum(check.state == "mend" for check in checks)
+    faults = sum(check.state == "error" for check in checks)
     if arguments.json:
         tell(as_json({"healthy": not faults, "checks": [attrs.asdict(check) for check in checks]}, indent=2))
     else:
@@ -37,17 +41,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def render(checks: list[Check]) -> str:
-    """CHECKS by area, each fault with its cure, and how many there are."""
+    """CHECKS by area, each with its cure if it has one, and how many are to be mended."""
     lines: list[str] = []
     area = None
     for check in checks:
         if check.area != area:
             area = check.area
             lines += ["", area] if lines else [area]
-        mark = "MEND" if check.state == "mend" else check.state
-        lines.append(f"  {mark:<5}{one_line(f'{check.name}: {check.finding}')}")
+        lines.append(f"  {MARKS[check.state]:<9}{one_line(f'{check.name}: {check.says}')}")
         if check.cure:
-            lines.append(f"       -> {one_line(check.cure)}")
-    faults = sum(check.state == "mend" for check in checks)
-    things = "1 thing" if faults == 1 else f"{faults} things"
-    return "\n".join([*lines, "", f"{things} to mend." if faults else "Nothing to mend."])
+            lines.append(f"{'':<11}-> {one_line(check.cure)}")
+    return "\n".join([*lines, "", _balance(checks)])
+
+
+def _balance(checks: list[Check]) -> str:
+    counts = Counter(check.state for check in checks)
+    faults = {0: "Nothing to mend", 1: "1 thing to mend"}.get(counts["error"], f"{counts['error']} things to mend")
+    warnings = {0: "", 1: ", 1 warning"}.get(counts["warning"], f", {counts['warning']} warnings")
+    return f"{faults}{warnings}."

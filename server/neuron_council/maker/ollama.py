@@ -333,8 +333,7 @@ class OllamaAdapter:
         """The failure of a model that is not installed."""
         return Failure(
             FailureKind.MODEL_NOT_FOUND,
-            f"{self.model} is not installed at {self._backend.url}. Install it with `ollama pull {self.model}`, make "
-            f"it with `ollama create {self.model}` if it is your own, or name another model in council.toml.",
+            f"{self.model} is not installed: `ollama pull {self.model}`, or choose others: `neuron-council init`.",
         )
 
     def _frame(self, max_tokens: int) -> dict[str, Any]:
