@@ -142,6 +142,9 @@ def lists(bench: Bench, ledger: Ledger, runs: int) -> None:
     by_status = [took for state in states for took in timed(lambda state=state: ledger.list(status=state), runs)]  # type: ignore[misc]
     bench.spread("list by status", by_status)
     bench.spread("list, all", timed(ledger.list, runs))
+    bench.spread("list, all, with counts", timed(lambda: ledger.list(limit=100, counts=True), runs), LIST_BAR_MS)
+    awaiting = timed(lambda: ledger.list(status="parked", reviewed=False, limit=100), runs)
+    bench.spread("list, what awaits a person", awaiting, LIST_BAR_MS)
     bench.spread("list by a text that is everywhere", timed(lambda: ledger.list(text="LINE"), runs))
     bench.spread("list by a text that is in one old claim", timed(lambda: ledger.list(text="says line 17."), 5))
     bench.spread(

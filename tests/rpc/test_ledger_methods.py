@@ -142,6 +142,10 @@ REFUSED: list[tuple[str, Json, str]] = [
     ("list", {"since": "yesterday"}, "since"),
     ("list", {"until": True}, "until"),
     ("list", {"since": [1]}, "since"),
+    ("list", {"reviewed": "no"}, "reviewed"),
+    ("list", {"reviewed": 1}, "reviewed"),
+    ("list", {"counts": "yes"}, "counts"),
+    ("list", {"counts": 1}, "counts"),
     ("verify_batch", {}, "claims"),
     ("verify_batch", {"claims": "Tea is a drink."}, "claims"),
     ("verify_batch", {"claims": {"claim": "Tea is a drink."}}, "claims"),
@@ -289,6 +293,24 @@ def test_list_narrows_and_turns_its_pages(client: Client, stub: Stub) -> None:
     earlier = client.result("list", text=mark, until=at)["verdicts"]
     assert len(later) == len(earlier) == 3
     assert client.result("list", text=mark, since=int(at) + 99_999)["verdicts"] == []
+
+
+@pytest.mark.usefixtures("flagged")
+def test_list_tells_what_was_decided_and_counts_when_asked(client: Client) -> None:
+    mark = f"Decided {uuid.uuid4()}"
+    answers = [client.verify(f"{mark}, line {number}.") for number in range(2)]
+    before = client.result("list", text=mark, counts=True)
+    assert set(before) == {"verdicts", "next_cursor", "counts"}
+    assert set(before["counts"]) == {"total", "awaiting", "parked", "flagged", "split", "unavailable", "pending"}
+    assert before["counts"]["flagged"] >= 2
+    assert before["counts"]["pending"] == client.result("health")["pending"]
+    assert set(client.result("list", text=mark, counts=False)) == {"verdicts", "next_cursor"}
+    client.result("review", id=answers[0]["id"], decision="accept")
+    decided = client.result("list", text=mark, reviewed=True)["verdicts"]
+    undecided = client.result("list", text=mark, reviewed=False)["verdicts"]
+    assert [line["id"] for line in decided] == [answers[0]["id"]]
+    assert [line["id"] for line in undecided] == [answers[1]["id"]]
+    assert client.result("list", counts=True, limit=1)["counts"]["total"] == before["counts"]["total"]
 
 
 # replay

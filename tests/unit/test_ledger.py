@@ -18,7 +18,7 @@ from neuron_council.evidence.failure import Failure, FailureKind
 from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.verdict import Verdict
 from neuron_council.ledger import ledger as ledgers
-from neuron_council.ledger.ledger import Announcement, Due, Kept, Ledger, Recorded
+from neuron_council.ledger.ledger import Announcement, Counts, Due, Kept, Ledger, Recorded
 from neuron_council.rpc import wire
 from verdicts import ABOUT, judged, unavailable
 
@@ -285,6 +285,44 @@ def test_what_nobody_needs_to_decide_cannot_be_reviewed(ledger: Ledger, verdict:
     with pytest.raises(ReviewError):
         ledger.review(verdict.id, "accept", None)
     assert ledger.show(verdict.id).review is None
+
+
+def test_what_people_decided_on_and_what_awaits_them_are_told_apart(ledger: Ledger) -> None:
+    parked = [judged(f"Parked {number} is.", votes="puc") for number in range(3)]
+    add(ledger, *parked, judged("Split it is.", votes="ppc"), judged(TEA))
+    ledger.review(parked[1].id, "reject", None)
+    assert claims(ledger, status="parked", reviewed=False) == ["Parked 2 is.", "Parked 0 is."]
+    assert claims(ledger, tag="council-parked", reviewed=False) == ["Parked 2 is.", "Parked 0 is."]
+    assert claims(ledger, reviewed=True) == ["Parked 1 is."]
+    assert len(claims(ledger, reviewed=False)) == 4
+    first = ledger.list(status="parked", reviewed=False, limit=1)
+    rest = ledger.list(status="parked", reviewed=False, limit=1, cursor=first.next_cursor)
+    assert [entry.claim for entry in first.entries + rest.entries] == ["Parked 2 is.", "Parked 0 is."]
+    assert rest.next_cursor is None
+
+
+def test_counts_are_of_the_whole_ledger(ledger: Ledger) -> None:
+    assert ledger.list().counts is None
+    assert ledger.list(counts=True).counts == Counts(0, 0, 0, 0, 0, 0, 0)
+    parked = [judged(f"Parked {number} is.", votes="puc") for number in range(3)]
+    split, flagged, away = judged("Split it is.", votes="ppc"), judged("Flagged it is.", votes="ccc"), unavailable(TEA)
+    add(ledger, *parked, split, flagged, away, unavailable(TEA), judged("Rain is wet."))
+    for verdict in (parked[0], split):
+        ledger.review(verdict.id, "accept", None)
+    flags = sum("council-flagged" in verdict.outcome.tags for verdict in (*parked, split, flagged))
+    expected = Counts(total=8, awaiting=2, parked=3, flagged=flags, split=1, unavailable=2, pending=1)
+    for filters in ({}, {"text": "Rain"}, {"text": "x" * 9_000}, {"tag": "verified", "limit": 1}):
+        assert ledger.list(counts=True, **filters).counts == expected
+    ledger.forget(parked[0].id)
+    ledger.forget(away.id)
+    assert ledger.list(counts=True).counts == evolve(
+        expected,
+        total=5,
+        parked=2,
+        flagged=flags - ("council-flagged" in parked[0].outcome.tags),
+        unavailable=0,
+        pending=0,
+    )
 
 
 # The queue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any, NewType, TypeVar
 
 import cattrs
 from attrs import Attribute, field, fields, frozen, has
@@ -20,10 +20,15 @@ from neuron_council.rpc.message import cleaned, is_id
 
 T = TypeVar("T")
 Token = int | str
+Raw = NewType("Raw", str)
+"""Text as it came, with what `clean` would replace: a client counts in it."""
 
 LSP_NAMES = {
+    "content_changes": "contentChanges",
     "initialization_options": "initializationOptions",
     "process_id": "processId",
+    "text_document": "textDocument",
+    "trigger_kind": "triggerKind",
     "work_done_token": "workDoneToken",
 }
 """Fields that the Language Server Protocol names; ours are snake_case on the wire too."""
@@ -34,7 +39,7 @@ MAX_BATCH = 10_000
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-class _FieldError(Exception):
+class FieldError(Exception):
     """Why a value is refused; `field` is None where whoever catches it knows the name."""
 
     def __init__(self, reason: str, field: str | None = None) -> None:
@@ -45,19 +50,19 @@ class _FieldError(Exception):
 
 def _claim(_: object, __: Attribute[str], claim: str) -> None:
     if len(claim) > MAX_CLAIM:
-        raise _FieldError(f"must be at most {MAX_CLAIM:,} characters long, it has {len(claim):,}", "claim")
+        raise FieldError(f"must be at most {MAX_CLAIM:,} characters long, it has {len(claim):,}", "claim")
     if not any(character.isalnum() for character in claim):
-        raise _FieldError("must hold a letter or a digit", "claim")
+        raise FieldError("must hold a letter or a digit", "claim")
 
 
 def _context(_: object, __: Attribute[str | None], context: str | None) -> None:
     if context is not None and len(context) > MAX_CONTEXT:
-        raise _FieldError(f"must be at most {MAX_CONTEXT:,} characters long, it has {len(context):,}", "context")
+        raise FieldError(f"must be at most {MAX_CONTEXT:,} characters long, it has {len(context):,}", "context")
 
 
 def _uuid(_: object, attribute: Attribute[Any], value: str | None) -> None:
     if value is not None and _UUID.fullmatch(value) is None:
-        raise _FieldError("must be a UUID", attribute.name)
+        raise FieldError("must be a UUID", attribute.name)
 
 
 def _lowered(value: str) -> str:
@@ -74,37 +79,37 @@ def _all_lower(values: tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 def _positive(_: object, attribute: Attribute[int | None], value: int | None) -> None:
     if value is not None and value < 1:
-        raise _FieldError("must be 1 or more", attribute.name)
+        raise FieldError("must be 1 or more", attribute.name)
 
 
 def _page(_: object, __: Attribute[int], value: int) -> None:
     if not 1 <= value <= MAX_PAGE:
-        raise _FieldError(f"must be a whole number from 1 to {MAX_PAGE:,}", "limit")
+        raise FieldError(f"must be a whole number from 1 to {MAX_PAGE:,}", "limit")
 
 
 def _cursor(_: object, __: Attribute[str | None], cursor: str | None) -> None:
     if cursor is not None and not (cursor.isascii() and cursor.isdigit()):
-        raise _FieldError("must be the next_cursor of a page", "cursor")
+        raise FieldError("must be the next_cursor of a page", "cursor")
 
 
 def _few(_: object, __: Attribute[tuple[Any, ...]], claims: tuple[Any, ...]) -> None:
     if len(claims) > MAX_BATCH:
-        raise _FieldError(f"must be at most {MAX_BATCH:,} claims, there are {len(claims):,}", "claims")
+        raise FieldError(f"must be at most {MAX_BATCH:,} claims, there are {len(claims):,}", "claims")
 
 
 def _uuids(_: object, attribute: Attribute[Any], values: tuple[str, ...] | None) -> None:
     if any(_UUID.fullmatch(value) is None for value in values or ()):
-        raise _FieldError("must be UUIDs", attribute.name)
+        raise FieldError("must be UUIDs", attribute.name)
 
 
 def _decision(_: object, __: Attribute[str], value: str) -> None:
     if value not in ("accept", "reject"):
-        raise _FieldError("must be accept or reject", "decision")
+        raise FieldError("must be accept or reject", "decision")
 
 
 def _note(_: object, __: Attribute[str | None], note: str | None) -> None:
     if note is not None and len(note) > MAX_CLAIM:
-        raise _FieldError(f"must be at most {MAX_CLAIM:,} characters long, it has {len(note):,}", "note")
+        raise FieldError(f"must be at most {MAX_CLAIM:,} characters long, it has {len(note):,}", "note")
 
 
 @frozen
@@ -113,6 +118,7 @@ class InitializeParams:
 
     process_id: int | None = None
     initialization_options: Any = field(default=None, converter=cleaned)
+    capabilities: Any = None
 
 
 @frozen
@@ -156,7 +162,7 @@ class BatchItem:
 
 @frozen
 class ListParams:
-    """Which verdicts to list. `limit` is the size of a page."""
+    """Which verdicts to list. `limit` is the size of a page; `counts` asks for those of the whole ledger too."""
 
     tag: str | None = None
     status: str | None = None
@@ -164,7 +170,9 @@ class ListParams:
     limit: int = field(default=PAGE, validator=_page)
     since: float | None = None
     until: float | None = None
+    reviewed: bool | None = None
     cursor: str | None = field(default=None, validator=_cursor)
+    counts: bool = False
 
 
 @frozen
@@ -223,37 +231,47 @@ def structure(params: Any, kind: type[T]) -> T:
 def _faults(error: ClassValidationError) -> Iterator[str]:
     for fault in error.exceptions:
         notes = [note.name for note in getattr(fault, "__notes__", ()) if isinstance(note, AttributeValidationNote)]
-        name = fault.field if isinstance(fault, _FieldError) and fault.field else next(iter(notes), "params")
+        name = fault.field if isinstance(fault, FieldError) and fault.field else next(iter(notes), "params")
+        name = LSP_NAMES.get(name, name)
+        if isinstance(fault, ClassValidationError):
+            yield from (f"{name}.{each}" for each in _faults(fault))
+            continue
         if isinstance(fault, RecursionError):
             reason = "is nested too deeply"
         elif isinstance(fault, KeyError):
             reason = "is required"
         else:
-            reason = fault.reason if isinstance(fault, _FieldError) else "is not valid"
-        yield f"{LSP_NAMES.get(name, name)}: {reason}"
+            reason = fault.reason if isinstance(fault, FieldError) else "is not valid"
+        yield f"{name}: {reason}"
 
 
 def _string(value: Any, _: object) -> str:
     if not isinstance(value, str):
-        raise _FieldError("must be a string")
+        raise FieldError("must be a string")
     return clean(value)
+
+
+def _raw(value: Any, _: object) -> str:
+    if not isinstance(value, str):
+        raise FieldError("must be a string")
+    return value
 
 
 def _boolean(value: Any, _: object) -> bool:
     if not isinstance(value, bool):
-        raise _FieldError("must be true or false")
+        raise FieldError("must be true or false")
     return value
 
 
 def _whole(value: Any, _: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise _FieldError("must be a whole number")
+        raise FieldError("must be a whole number")
     return value
 
 
 def _list(value: Any, _: object) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise _FieldError("must be a list")
+        raise FieldError("must be a list")
     return tuple(value)
 
 
@@ -263,7 +281,7 @@ def _strings(value: Any, kind: object) -> tuple[str, ...]:
 
 def _number(value: Any, _: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _FieldError("must be a number")
+        raise FieldError("must be a number")
     return float(value)
 
 
@@ -271,7 +289,7 @@ def _token(value: Any, _: object) -> Token:
     if isinstance(value, str):
         return clean(value)
     if not is_id(value):
-        raise _FieldError("must be a string or a whole number of 64 bits")
+        raise FieldError("must be a string or a whole number of 64 bits")
     return int(value)
 
 
@@ -282,6 +300,7 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook(int, _whole)
     converter.register_structure_hook(float, _number)
     converter.register_structure_hook_func(lambda kind: kind == Token | None, _token)
+    converter.register_structure_hook_func(lambda kind: kind is Raw, _raw)
     converter.register_structure_hook_func(lambda kind: kind == tuple[Any, ...], _list)
     converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _strings)
 

@@ -53,8 +53,9 @@ def shown(shown: Shown) -> Json:
 
 
 def page(page: Page) -> Json:
-    """The answer of `council/list`: a line for each verdict, without votes and report."""
-    return {"verdicts": [_entry(entry) for entry in page.entries], "next_cursor": page.next_cursor}
+    """The answer of `council/list`: a line for each verdict, without votes and report, and the counts if asked for."""
+    counts = {} if page.counts is None else {"counts": attrs.asdict(page.counts)}
+    return {"verdicts": [_entry(entry) for entry in page.entries], "next_cursor": page.next_cursor, **counts}
 
 
 def replay(replay: Replay) -> Json:
