@@ -9,126 +9,10 @@
 
 ;;; Code:
 
-(require 'neuron-council-held)
+(eval-when-compile (require 'subr-x))
+(require 'neuron-council-pending)
+(require 'neuron-council-store)
 (require 'neuron-council-unsent)
-
-(defcustom neuron-council-store-function 'engram-write
-  "The function that stores a memory the policy lets in.
-It gets the arguments given to the capture, then :council-confidence (a
-number), :council-tags (a list of strings) and :council-id (a string)."
-  :type '(choice (function :tag "Function")
-                 (symbol :tag "Function that is defined later"))
-  :risky t
-  :group 'neuron-council)
-
-(defcustom neuron-council-quarantine-function nil
-  "The function that gets a flagged memory under the policy `quarantine'.
-It is called as `neuron-council-store-function' is, in its place, and
-\\[neuron-council-restore] stores the memory after all.  When nil,
-`quarantine' does what `tag' does."
-  :type '(choice (const :tag "None" nil) function)
-  :risky t
-  :group 'neuron-council)
-
-(defcustom neuron-council-flagged-policy 'tag
-  "What becomes of a memory that the council flagged.
-One that is not stored can be, later, with \\[neuron-council-restore]."
-  :type '(choice (const :tag "Store it with its tags" tag)
-                 (const :tag "Give it to the quarantine function" quarantine)
-                 (const :tag "Do not store it" reject))
-  :group 'neuron-council)
-
-(defcustom neuron-council-parked-policy 'tag
-  "What becomes of a memory on which the council leaves the decision to a person.
-With `hold' it is kept in a file until \\[neuron-council-accept] stores it
-or \\[neuron-council-reject] drops it.  What a file cannot keep (store
-arguments that are buffers, markers or functions) is stored with its tags."
-  :type '(choice (const :tag "Store it with its tags" tag)
-                 (const :tag "Keep it until a person decides" hold))
-  :group 'neuron-council)
-
-(defconst neuron-council-capture--policy
-  '(("council-unavailable")
-    ("council-parked" neuron-council-parked-policy tag hold)
-    ("council-flagged" neuron-council-flagged-policy tag quarantine reject))
-  "The storage policy, first match first: a tag, the option for it, its values.
-Without an option, and where no tag matches, the memory is stored.")
-
-(defun neuron-council-capture-check-store ()
-  "Signal a `user-error' where there is no function that stores a memory."
-  (unless (functionp neuron-council-store-function)
-    (user-error "The store function `%s' is not defined: set `neuron-council-store-function'"
-                neuron-council-store-function)))
-
-(defun neuron-council-capture--check ()
-  "Signal a `user-error' where a memory could not be stored as the options say."
-  (neuron-council-capture-check-store)
-  (pcase-dolist (`(,_ . ,row) neuron-council-capture--policy)
-    (when (and row (not (memq (symbol-value (car row)) (cdr row))))
-      (user-error "`%s' is %S: set it to %s" (car row) (symbol-value (car row))
-                  (mapconcat #'symbol-name (cdr row) " or "))))
-  (when (and (eq neuron-council-flagged-policy 'quarantine) neuron-council-quarantine-function
-             (not (functionp neuron-council-quarantine-function)))
-    (user-error "The quarantine function `%s' is not defined: set `neuron-council-quarantine-function'"
-                neuron-council-quarantine-function)))
-
-(defun neuron-council-capture--decide (tags)
-  "Return what the policy says of a memory with TAGS, a symbol."
-  (let ((row nil))
-    (dolist (each (reverse neuron-council-capture--policy))
-      (when (member (car each) tags)
-        (setq row each)))
-    (let ((policy (if (cadr row) (symbol-value (cadr row)) 'tag)))
-      (if (and (eq policy 'quarantine) (null neuron-council-quarantine-function)) 'tag policy))))
-
-(defun neuron-council-capture-call (function store-args confidence tags id)
-  "Have FUNCTION store a memory with STORE-ARGS, as judged by the verdict ID.
-CONFIDENCE and TAGS are what it came to; return what FUNCTION returned."
-  (apply function (append store-args
-                          (list :council-confidence confidence :council-tags tags :council-id id))))
-
-(defun neuron-council-capture--keep (verdict store-args reason said)
-  "Keep the memory of STORE-ARGS, not stored for REASON, with VERDICT.
-Say SAID then.  Return nil where it cannot be kept, and say so."
-  (condition-case problem
-      (progn
-        (neuron-council-held-keep verdict store-args reason)
-        (message "%s" (substitute-command-keys said))
-        t)
-    (error
-     (neuron-council-log "%s cannot be kept: %s" (plist-get verdict :id) (car problem))
-     (message "The memory cannot be kept for a later decision: %s" (neuron-council-errors-text problem))
-     nil)))
-
-(defun neuron-council-capture--store (verdict store-args)
-  "Store a memory with STORE-ARGS as the policy for VERDICT says.
-Return what the store function returned, nil where the policy stores
-nothing."
-  (let* ((tags (plist-get verdict :tags))
-         (call (lambda (function)
-                 (neuron-council-capture-call function store-args (plist-get verdict :confidence) tags
-                                              (plist-get verdict :id)))))
-    (when (member "council-unavailable" tags)
-      (message "%s; the memory is stored with the tag council-unavailable"
-               (replace-regexp-in-string "\\.\\'" "" (neuron-council-text-plain (plist-get verdict :summary)))))
-    (pcase (neuron-council-capture--decide tags)
-      ('hold
-       (unless (neuron-council-capture--keep
-                verdict store-args 'parked
-                "The council leaves the decision on this memory to you: \\[neuron-council-accept] stores it, \
-\\[neuron-council-reject] drops it")
-         (funcall call neuron-council-store-function)))
-      ('reject
-       (neuron-council-capture--keep
-        verdict store-args 'rejected
-        "The council flagged this memory, so it is not stored; \\[neuron-council-restore] stores it after all")
-       nil)
-      ('quarantine
-       (neuron-council-capture--keep
-        verdict store-args 'quarantined
-        "The council flagged this memory, so it is in quarantine; \\[neuron-council-restore] stores it after all")
-       (funcall call neuron-council-quarantine-function))
-      (_ (funcall call neuron-council-store-function)))))
 
 ;;;###autoload
 (defun neuron-council-capture-memory (claim context &rest store-args)
@@ -149,30 +33,93 @@ ready, see `neuron-council-reevaluated-functions'.
 This waits for the verdict.  \\[keyboard-quit] aborts: nothing is stored,
 and the models are stopped.  `neuron-council-capture-memory-async' does
 not wait."
-  (neuron-council-capture--check)
+  (neuron-council-store-check-all)
   (let ((id (neuron-council-verify-new-id))
         (since (float-time)))
-    (neuron-council-capture--store
+    (neuron-council-store-judged
      (condition-case problem
          (neuron-council-unsent-wait claim context id)
        (neuron-council-cancelled (signal (car problem) (cdr problem)))
        (error (neuron-council-verdict-unavailable claim id problem since)))
-     store-args)))
+     context store-args)))
 
 ;;;###autoload
 (defun neuron-council-capture-memory-async (claim context &rest store-args)
   "Do what `neuron-council-capture-memory' does without waiting.
 Return a handle at once.  The memory with STORE-ARGS is stored when the
-verdict on CLAIM against CONTEXT is in, in the current buffer if that is
-alive then; an error of the store function is caught, logged and shown.
+verdict on CLAIM against CONTEXT is in, behind the memories captured
+before it, in the current buffer if that is alive then.
 `neuron-council-cancel' with the handle aborts: nothing is stored.  A
 memory still waiting when Emacs is left is stored with the tag
-council-unavailable."
-  (neuron-council-capture--check)
-  (neuron-council-unsent-submit claim context (neuron-council-verify-new-id)
-                                (lambda (verdict condition)
-                                  (unless (eq (car condition) 'neuron-council-cancelled)
-                                    (neuron-council-capture--store verdict store-args)))))
+council-unavailable.
+
+Until it is stored the memory is kept in a file, so that it outlives the
+death of Emacs; the next one stores it, with the same :council-id, when
+its server is ready (or at \\[neuron-council-resume-pending]).  It is
+stored twice only where Emacs died between the store and the deletion of
+the file.  What a file cannot keep (arguments that are buffers, markers or
+functions) waits in this Emacs alone.
+
+An error of the store function is logged and shown, and the memory kept
+until it can be stored."
+  (neuron-council-store-check-all)
+  (neuron-council-pending-submit claim context store-args))
+
+;;;; By hand
+
+(defcustom neuron-council-remember-arguments-function #'neuron-council-capture-arguments
+  "What \\[neuron-council-remember] gives to the store function.
+The function is called with the claim and the context, the latter maybe
+nil, and returns a list of arguments."
+  :type '(choice (const :tag ":text CLAIM, and :context CONTEXT" neuron-council-capture-arguments)
+                 (const :tag "CLAIM alone" list)
+                 function)
+  :risky t
+  :package-version '(neuron-council . "0.1.0")
+  :group 'neuron-council)
+
+(defvar neuron-council-capture-claim-history nil
+  "Claims that were read from the user.")
+
+(defvar neuron-council-context-history)
+
+(defun neuron-council-capture-arguments (claim context)
+  "Return arguments that store CLAIM and CONTEXT, which may be nil, as keywords."
+  (append (list :text claim) (and context (list :context context))))
+
+(defun neuron-council-capture--read ()
+  "Return a claim, that in the region if it is active, and a context."
+  (let ((claim (if (use-region-p)
+                   (buffer-substring-no-properties (region-beginning) (region-end))
+                 (read-string "Remember: " nil 'neuron-council-capture-claim-history)))
+        (context (read-string "Context (empty for none): " nil 'neuron-council-context-history)))
+    (when (string-blank-p claim)
+      (user-error "There is nothing to remember"))
+    (list claim (unless (string-blank-p context) context))))
+
+;;;###autoload
+(defun neuron-council-remember (claim context)
+  "Have CLAIM judged against CONTEXT behind your back, then store it.
+The memory goes to `neuron-council-store-function', with the arguments of
+`neuron-council-remember-arguments-function'.  Return what
+`neuron-council-capture-memory-async' returns.
+
+Interactively, CLAIM is the text of the region if that is active, else it
+is read; so is CONTEXT, which may be empty."
+  (interactive (progn (neuron-council-store-check-all)
+                      (neuron-council-capture--read)))
+  (prog1 (apply #'neuron-council-capture-memory-async claim context
+                (funcall neuron-council-remember-arguments-function claim context))
+    (when (called-interactively-p 'interactive)
+      (message "The council is asked; the memory is stored when it has answered"))))
+
+(defalias 'neuron-council-capture-check-store #'neuron-council-store-check)
+
+(defun neuron-council-capture-call (function store-args confidence tags id &optional claim)
+  "Have FUNCTION store a memory with STORE-ARGS; see `neuron-council-store-call'.
+CONFIDENCE, TAGS, ID and CLAIM are those of the verdict."
+  (neuron-council-store-call function store-args
+                             (list :id id :claim claim :confidence confidence :tags tags)))
 
 (provide 'neuron-council-capture)
 ;;; neuron-council-capture.el ends here

@@ -46,6 +46,8 @@
         neuron-council-rpc-jobs nil
         neuron-council-unsent--taken nil
         neuron-council-unsent--waiting nil
+        neuron-council-pending--queue nil
+        neuron-council-pending--unstored nil
         neuron-council-reevaluated--outcomes nil
         neuron-council-verdicts nil
         neuron-council-test-stored nil)

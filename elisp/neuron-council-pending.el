@@ -1,0 +1,363 @@
+;;; neuron-council-pending.el --- Memories that wait for their verdict  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A memory captured asynchronously waits in a queue, the oldest first, and is stored when its verdict and those of all
+;; before it are in.  Each request has its own time limit, so that none waits for ever.
+;;
+;; What waits is kept in a file, ID.PID.eld while the process PID works on it, else ID.eld; the renaming decides between
+;; two Emacsen.  A file is deleted behind the store, so a memory is stored once, or twice with one id where Emacs died
+;; between the two.  Where the claim reached no server, its file becomes one of neuron-council-unsent.el instead.
+;;
+;; A memory that could not be stored leaves the queue and keeps its file, with the verdict, for the next try.
+
+;;; Code:
+
+(eval-when-compile (require 'cl-lib))
+(require 'neuron-council-store)
+(require 'neuron-council-unsent)
+
+(defconst neuron-council-pending--at-a-time 2
+  "How many claims are before the council at a time.
+A flood of them would run into the server's deadline, and be flagged for that.")
+
+(cl-defstruct (neuron-council-pending--memory (:constructor neuron-council-pending--make-memory) (:copier nil))
+  "A memory that waits."
+  id claim context store-args
+  time                                  ; of its capture, seconds since the epoch
+  buffer                                ; where it is stored, if that is alive
+  file                                  ; nil where a file cannot keep it
+  job                                   ; nil where the verdict was known from the start
+  verdict                               ; nil until it is in
+  condition)                            ; why there is no verdict of the council
+
+(defvar neuron-council-pending--queue nil
+  "The memories that wait, the oldest first.")
+
+(defvar neuron-council-pending--unstored nil
+  "The memories that could not be stored, and that no file keeps.")
+
+(defvar neuron-council-pending--storing nil
+  "Non-nil while a memory is being stored: a store function may wait for something.")
+
+(defvar neuron-council-pending--timer nil
+  "Timer of the next look at what can be sent.")
+
+;;;; Files
+
+(defun neuron-council-pending-folder ()
+  "Return the folder of the memories that wait."
+  (neuron-council-files-folder "pending"))
+
+(defun neuron-council-pending--valid-p (record)
+  "Return non-nil when RECORD holds a memory."
+  (let ((verdict (plist-get record :verdict)))
+    (and (plist-member record :store-args)
+         (proper-list-p (plist-get record :store-args))
+         (numberp (plist-get record :time))
+         (or (null verdict)
+             (and (proper-list-p verdict) (proper-list-p (plist-get verdict :tags))
+                  (stringp (plist-get verdict :id)) (stringp (plist-get verdict :summary))
+                  (numberp (plist-get verdict :confidence)))))))
+
+(defun neuron-council-pending--write (memory file)
+  "Write MEMORY to FILE, with its verdict if the council gave one.
+Signal an error where that cannot be."
+  (let ((verdict (and (not (neuron-council-pending--memory-condition memory))
+                      (neuron-council-pending--memory-verdict memory))))
+    (pcase-let ((`(,claim ,context ,store-args)
+                 (neuron-council-held--storable (list (neuron-council-pending--memory-claim memory)
+                                                      (neuron-council-pending--memory-context memory)
+                                                      (neuron-council-pending--memory-store-args memory)))))
+      (neuron-council-files-write
+       file
+       (append (list :id (neuron-council-pending--memory-id memory) :claim claim :context context
+                     :time (neuron-council-pending--memory-time memory) :store-args store-args)
+               (and verdict
+                    (list :verdict (list :id (plist-get verdict :id) :claim (plist-get verdict :claim)
+                                         :confidence (plist-get verdict :confidence)
+                                         :tags (plist-get verdict :tags) :summary (plist-get verdict :summary)))))))))
+
+(defun neuron-council-pending--keep (memory)
+  "Keep MEMORY in a file; where that cannot be, it waits in this Emacs alone."
+  (condition-case problem
+      (let ((file (neuron-council-files-name (neuron-council-pending-folder)
+                                             (neuron-council-pending--memory-id memory) (emacs-pid))))
+        (neuron-council-pending--write memory file)
+        (setf (neuron-council-pending--memory-file memory) file))
+    (error
+     (neuron-council-log "%s waits in this Emacs alone: %s" (neuron-council-pending--memory-id memory) (car problem))
+     (when (memq 'file-error (get (car problem) 'error-conditions))
+       (message "Neuron Council: the memory cannot be kept in a file until it is stored: %s"
+                (neuron-council-errors-text problem))))))
+
+(defun neuron-council-pending--free-p (file)
+  "Return non-nil when nobody works on the memory in FILE."
+  (pcase-let ((`(,id ,pid) (neuron-council-files-parse file)))
+    (and (not (neuron-council-pending--find id))
+         (or (null pid) (= pid (emacs-pid)) (neuron-council-unsent--gone-p pid file)))))
+
+(defun neuron-council-pending--take (file)
+  "Take FILE, and return its memory.
+Return nil where another Emacs works on it, or it is broken."
+  (when (neuron-council-pending--free-p file)
+    (let* ((id (car (neuron-council-files-parse file)))
+           (taken (neuron-council-files-name (file-name-directory file) id (emacs-pid))))
+      (condition-case nil
+          (progn
+            (unless (equal file taken)
+              (rename-file file taken t))
+            (let ((record (neuron-council-files-read taken #'neuron-council-pending--valid-p)))
+              (when record
+                (neuron-council-pending--make-memory
+                 :id id :claim (plist-get record :claim) :context (plist-get record :context)
+                 :store-args (plist-get record :store-args) :time (plist-get record :time)
+                 :verdict (plist-get record :verdict) :file taken))))
+        (file-missing nil)))))
+
+(defun neuron-council-pending--leave-claim (memory)
+  "Leave the claim of MEMORY, which is stored, for the next start of a server."
+  (let* ((folder (neuron-council-unsent-folder))
+         (file (neuron-council-pending--memory-file memory))
+         (target (neuron-council-files-name folder (neuron-council-pending--memory-id memory))))
+    (with-file-modes #o700
+      (make-directory folder t))
+    (if file
+        (rename-file file target t)
+      (neuron-council-files-write target (list :id (neuron-council-pending--memory-id memory)
+                                               :claim (neuron-council-pending--memory-claim memory)
+                                               :context (neuron-council-pending--memory-context memory)
+                                               :time (neuron-council-pending--memory-time memory))))))
+
+(defun neuron-council-pending--delete (memory)
+  "Delete the file of MEMORY, if it has one."
+  (let ((file (neuron-council-pending--memory-file memory)))
+    (when file
+      (neuron-council-errors-guard "forgetting a memory that waited" #'neuron-council-files-delete file))))
+
+;;;; The queue
+
+(defun neuron-council-pending--find (id)
+  "Return the memory in the queue that is known as ID, or nil."
+  (let ((found nil))
+    (dolist (memory neuron-council-pending--queue found)
+      (when (equal id (neuron-council-pending--memory-id memory))
+        (setq found memory)))))
+
+(defun neuron-council-pending--now ()
+  "Return the time, but later than that of each memory that waits.
+A clock can be set back."
+  (let ((last (car (last neuron-council-pending--queue))))
+    (if last
+        (max (float-time) (+ (neuron-council-pending--memory-time last) 1e-6))
+      (float-time))))
+
+(defun neuron-council-pending--enqueue (memories)
+  "Put MEMORIES into the queue, each behind the older ones."
+  (setq neuron-council-pending--queue
+        (sort (append neuron-council-pending--queue memories)
+              (lambda (one other)
+                (< (neuron-council-pending--memory-time one) (neuron-council-pending--memory-time other))))))
+
+(defun neuron-council-pending--make-job (memory)
+  "Give MEMORY a job that has its claim judged when its turn has come.
+It can be seen and cancelled from now on, and is ended when Emacs is left."
+  (let* ((id (neuron-council-pending--memory-id memory))
+         (claim (neuron-council-pending--memory-claim memory))
+         (context (neuron-council-pending--memory-context memory))
+         (judged (lambda (verdict condition) (neuron-council-pending--judged memory verdict condition))))
+    (setf (neuron-council-pending--memory-job memory)
+          (condition-case nil
+              (let ((job (neuron-council-verify-job
+                          claim context id
+                          (lambda (verdict condition)
+                            (unless condition
+                              (condition-case problem
+                                  (neuron-council-verdict-check verdict)
+                                (neuron-council-error (setq condition problem))))
+                            (funcall judged
+                                     (if condition
+                                         (neuron-council-verdict-unavailable claim id condition)
+                                       verdict)
+                                     condition)))))
+                (setf (neuron-council-job-params job) (append (neuron-council-job-params job) '(:background t)))
+                (push job neuron-council-rpc-jobs)
+                job)
+            (neuron-council-refused
+             (neuron-council-verify-submit claim context id judged))))))
+
+(defun neuron-council-pending--send ()
+  "Submit what has its turn now."
+  (setq neuron-council-pending--timer nil)
+  (let ((room neuron-council-pending--at-a-time) (next nil))
+    (dolist (memory neuron-council-pending--queue)
+      (cond ((neuron-council-pending--memory-verdict memory))
+            ((eq (neuron-council-job-state (neuron-council-pending--memory-job memory)) 'made)
+             (push memory next))
+            (t (setq room (1- room)))))
+    (dolist (memory (nreverse next))
+      (when (> room 0)
+        (setq room (1- room))
+        (let ((job (neuron-council-pending--memory-job memory)))
+          (setq neuron-council-rpc-jobs (delq job neuron-council-rpc-jobs))
+          (neuron-council-rpc-submit job))))))
+
+(defun neuron-council-pending--judged (memory verdict condition)
+  "Take in VERDICT on the claim of MEMORY, and CONDITION where it is no real one."
+  (if (eq (car condition) 'neuron-council-cancelled)
+      (progn
+        (setq neuron-council-pending--queue (delq memory neuron-council-pending--queue))
+        (neuron-council-pending--delete memory))
+    (setf (neuron-council-pending--memory-verdict memory) verdict
+          (neuron-council-pending--memory-condition memory) condition))
+  ;; Not now: when Emacs is left this runs too, and no server may be started then.
+  (unless neuron-council-pending--timer
+    (setq neuron-council-pending--timer
+          (run-at-time 0 nil #'neuron-council-errors-guard "submitting a claim" #'neuron-council-pending--send)))
+  (neuron-council-pending--store-in-turn))
+
+(defun neuron-council-pending--store-in-turn ()
+  "Store the memories from the head of the queue whose verdicts are in."
+  (unless neuron-council-pending--storing
+    (let ((neuron-council-pending--storing t))
+      (while (and neuron-council-pending--queue
+                  (neuron-council-pending--memory-verdict (car neuron-council-pending--queue)))
+        (neuron-council-pending--store (car neuron-council-pending--queue))))))
+
+(defun neuron-council-pending--store (memory)
+  "Store MEMORY, whose verdict is in, and take it out of the queue."
+  (let ((problem '(neuron-council-error "the store function was left by a throw")))
+    (unwind-protect
+        (condition-case caught
+            (with-temp-buffer
+              (when (buffer-live-p (neuron-council-pending--memory-buffer memory))
+                (set-buffer (neuron-council-pending--memory-buffer memory)))
+              (neuron-council-store-judged (neuron-council-pending--memory-verdict memory)
+                                           (neuron-council-pending--memory-context memory)
+                                           (neuron-council-pending--memory-store-args memory))
+              (setq problem nil))
+          ((error quit) (setq problem caught)))
+      (let ((inhibit-quit t))
+        (setq neuron-council-pending--queue (delq memory neuron-council-pending--queue))
+        (if problem
+            (neuron-council-pending--not-stored memory problem)
+          (neuron-council-pending--stored memory))))))
+
+(defun neuron-council-pending--stored (memory)
+  "Keep MEMORY, which is stored, no longer.
+Its claim stays if nobody could judge it."
+  (if (memq (car (neuron-council-pending--memory-condition memory))
+            '(nil neuron-council-refused neuron-council-unknown))
+      (neuron-council-pending--delete memory)
+    (neuron-council-errors-guard "keeping a claim" #'neuron-council-pending--leave-claim memory)))
+
+(defun neuron-council-pending--not-stored (memory problem)
+  "Keep MEMORY, which PROBLEM kept from being stored, for another try."
+  (let* ((id (neuron-council-pending--memory-id memory))
+         (file (neuron-council-pending--memory-file memory)))
+    (neuron-council-log "%s could not be stored: %s" id (car problem))
+    (message "%s" (substitute-command-keys
+                   (format "A memory could not be stored, but is kept; \\[neuron-council-resume-pending] tries again: %s"
+                           (neuron-council-text-plain (neuron-council-errors-text problem)))))
+    (if (not file)
+        (progn
+          (add-hook 'kill-emacs-hook #'neuron-council-pending--leave)
+          (push memory neuron-council-pending--unstored))
+      (neuron-council-errors-guard
+       "keeping a memory"
+       (lambda ()
+         (let ((free (neuron-council-files-name (file-name-directory file) id)))
+           (if (neuron-council-pending--memory-condition memory)
+               (rename-file file free t)
+             (neuron-council-files-delete free)
+             (neuron-council-pending--write memory free)
+             (neuron-council-files-delete file))))))))
+
+(defun neuron-council-pending--leave ()
+  "Try a last time to store what no file keeps, before Emacs is left."
+  (let ((memories (reverse neuron-council-pending--unstored)))
+    (setq neuron-council-pending--unstored nil)
+    (mapc #'neuron-council-pending--store memories)))
+
+;;;; For others
+
+(defun neuron-council-pending-submit (claim context store-args)
+  "Have CLAIM judged against CONTEXT, then store a memory with STORE-ARGS.
+Return a handle for `neuron-council-cancel' at once; see
+`neuron-council-capture-memory-async'."
+  (let ((inhibit-quit t)
+        (memory (neuron-council-pending--make-memory
+                 :id (neuron-council-verify-new-id) :claim claim :context context :store-args store-args
+                 :time (neuron-council-pending--now) :buffer (current-buffer))))
+    (neuron-council-pending--keep memory)
+    (neuron-council-pending--make-job memory)
+    (neuron-council-pending--enqueue (list memory))
+    (neuron-council-pending--send)
+    (neuron-council-pending--memory-job memory)))
+
+(defun neuron-council-pending-p ()
+  "Return non-nil when memories wait that nobody works on, or that failed."
+  (or neuron-council-pending--unstored
+      (let ((found nil))
+        (dolist (file (neuron-council-files-list (neuron-council-pending-folder)) found)
+          (setq found (or found (neuron-council-pending--free-p file)))))))
+
+(defun neuron-council-pending--resume ()
+  "Take up what an earlier Emacs left and what could not be stored.
+Return the number of these memories."
+  (let ((inhibit-quit t)
+        (memories (prog1 neuron-council-pending--unstored
+                    (setq neuron-council-pending--unstored nil))))
+    (dolist (file (neuron-council-files-list (neuron-council-pending-folder)))
+      (let ((memory (neuron-council-pending--take file)))
+        (when memory (push memory memories))))
+    (dolist (memory memories)
+      (unless (neuron-council-pending--memory-verdict memory)
+        (neuron-council-pending--make-job memory)))
+    (neuron-council-pending--enqueue memories)
+    (neuron-council-pending--send)
+    (length memories)))
+
+;;;###autoload
+(defun neuron-council-resume-pending ()
+  "Take up the memories that wait to be stored, and return how many there are.
+They are those of an Emacs that died before their verdicts were in, and
+those on which the store function failed.  Where they are not judged yet,
+they are; each is stored when its verdict is in, the oldest first."
+  (interactive)
+  (neuron-council-store-check-all)
+  (let ((count (neuron-council-pending--resume)))
+    (neuron-council-pending--store-in-turn)
+    (when (called-interactively-p 'interactive)
+      (message (pcase count
+                 (0 "No memory waits to be stored")
+                 (1 "One memory is taken up, and stored when its verdict is in")
+                 (_ "%d memories are taken up, and stored when their verdicts are in"))
+               count))
+    count))
+
+(defun neuron-council-pending-look ()
+  "Resume what waits, if it can be stored; wait for nothing and signal nothing."
+  (when (neuron-council-pending-p)
+    (condition-case problem
+        (neuron-council-resume-pending)
+      (error
+       (neuron-council-log "The memories that wait cannot be stored yet: %s" (car problem))
+       (message "Memories wait to be stored, but: %s" (neuron-council-errors-text problem))))))
+
+(defun neuron-council-pending-forget (id)
+  "Store the memory known as ID no more, and delete what is kept of it."
+  (let ((memory (neuron-council-pending--find id)))
+    (when memory
+      (when (neuron-council-pending--memory-job memory)
+        (neuron-council-rpc-cancel (neuron-council-pending--memory-job memory)
+                                   '(neuron-council-cancelled "forgotten")))
+      (setq neuron-council-pending--queue (delq memory neuron-council-pending--queue))))
+  (neuron-council-files-forget (neuron-council-pending-folder) id))
+
+(add-hook 'neuron-council-rpc-ready-hook #'neuron-council-pending-look)
+
+(provide 'neuron-council-pending)
+;;; neuron-council-pending.el ends here
