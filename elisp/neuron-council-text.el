@@ -18,24 +18,33 @@ becomes U+FFFD."
                     (if (or (= char 0) (<= #xd800 char #xdfff) (> char #x10ffff)) #xfffd char))
                   (if (multibyte-string-p text) text (decode-coding-string text 'utf-8-unix)))))
 
-(defun neuron-council-text--escape (char)
-  "Return a visible form of CHAR where CHAR itself could mislead, else nil.
-Such are the control characters, the separators of lines and the marks
-that turn the direction of what follows."
-  (cond ((< char 32) (format "^%c" (+ char 64)))
-        ((= char 127) "^?")
-        ((or (<= 128 char 159) (memq char '(#x61c #x200e #x200f #xfeff))
-             (<= #x2028 char #x202e) (<= #x2066 char #x2069) (<= #xe0000 char #xe007f))
-         (format "\\u%04x" char))
-        ((> char #x10ffff) (format "\\x%x" (logand char #xff)))))
+(defconst neuron-council-text--misleading
+  ;; The class of all Unicode, negated: a class of what is beyond it matches nothing in Emacs 28.
+  (rx (or (any (0 . 31) (127 . 159) #x61c #x200e #x200f (#x2028 . #x202e) (#x2066 . #x2069) #xfeff
+               (#xe0000 . #xe007f))
+          (not (any (0 . #x10ffff)))))
+  "Matches a character that could mislead on a display.
+Such are the control characters, the separators of lines, the marks that
+turn the direction of what follows, and raw bytes.")
+
+(defun neuron-council-text--escape (text)
+  "Return a visible form of TEXT, one misleading character."
+  (let ((char (aref text 0)))
+    (cond ((< char 32) (format "^%c" (+ char 64)))
+          ((= char 127) "^?")
+          ((> char #x10ffff) (format "\\x%x" (logand char #xff)))
+          (t (format "\\u%04x" char)))))
 
 (defun neuron-council-text-plain (text)
   "Return TEXT, which a model or a stranger wrote, on one line and as plain text.
 White space becomes single spaces, and no property or control character
 survives, so that nothing in it can act on a display."
-  (mapconcat (lambda (char) (or (neuron-council-text--escape char) (string char)))
-             (mapconcat #'identity (split-string (substring-no-properties text) "[ \t\n\r\f\v]+" t) " ")
-             ""))
+  (let* ((characters (if (multibyte-string-p text) text (apply #'string (append text nil))))
+         (line (mapconcat #'identity
+                          (split-string (substring-no-properties characters) "[ \t\n\r\f\v]+" t) " ")))
+    (if (string-match-p neuron-council-text--misleading line)
+        (replace-regexp-in-string neuron-council-text--misleading #'neuron-council-text--escape line t t)
+      line)))
 
 (defun neuron-council-text--break (word width)
   "Split WORD into pieces of at most WIDTH columns."
