@@ -35,7 +35,7 @@ from neuron_council.maker.adapter import BackendState
 from neuron_council.maker.backends import seat
 from neuron_council.maker.debate import DebateEngine, OnVote
 from neuron_council.reevaluator import Reevaluator
-from neuron_council.replay import Replay, replay
+from neuron_council.replay import Replay, replay, replay_pages
 
 log = logging.getLogger(__name__)
 
@@ -200,13 +200,7 @@ class Council:
         if verdict_id is not None:
             record = await self._keeper.do(lambda ledger: ledger.record(verdict_id))
             return await asyncio.to_thread(replay, [record])
-        total, place = Replay(), 0
-        while True:
-            # Page by page, so that nobody waits for the ledger meanwhile.
-            records, place = await self._keeper.do(lambda ledger, after=place: ledger.recorded(after))  # type: ignore[misc]
-            if not records:
-                return total
-            total += await asyncio.to_thread(replay, records)
+        return await replay_pages(lambda after: self._keeper.do(lambda ledger: ledger.recorded(after)))
 
     async def review(self, verdict_id: str, decision: Decided, note: str | None) -> Shown:
         """Record a person's decision; see Ledger.review."""

@@ -5,6 +5,7 @@
     ├── LedgerError         the ledger cannot be read or written: the message names the file, the reason and the cure
     │   └── CorruptLedgerError  the file was corrupt and has been set aside; the next attempt has a new one
     ├── UnknownVerdictError no verdict has this id, or it was forgotten
+    ├── AmbiguousIdError    several verdicts have an id that begins so: the message lists them
     ├── TakenIdError        the id given with a claim belongs to the verdict on another claim
     └── ReviewError         the verdict is none that a person may decide
 
@@ -32,6 +33,10 @@ class CorruptLedgerError(LedgerError):
 
 class TakenIdError(CouncilError):
     """An id, given with a claim, of the verdict on another claim."""
+
+
+class AmbiguousIdError(CouncilError):
+    """The beginning of several verdicts' ids. The message lists them."""
 
 
 class UnknownVerdictError(CouncilError):

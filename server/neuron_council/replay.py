@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from attrs import frozen
 
@@ -46,13 +47,25 @@ def replay(records: Iterable[Recorded]) -> Replay:
 
 
 def replay_all(ledger: Ledger) -> Replay:
-    """Decide all that LEDGER keeps again, page by page."""
+    """Decide again all that LEDGER keeps. Not for a running event loop, see `replay_pages`."""
+
+    async def page(after: int) -> tuple[Sequence[Recorded], int]:
+        return ledger.recorded(after)
+
+    return asyncio.run(replay_pages(page))
+
+
+async def replay_pages(page: Callable[[int], Awaitable[tuple[Sequence[Recorded], int]]]) -> Replay:
+    """Decide again all that a ledger keeps, page by page, so that nobody waits for the ledger or the loop meanwhile.
+
+    PAGE gives the records behind a place, none at the end, and the next place; see Ledger.recorded.
+    """
     total, place = Replay(), 0
     while True:
-        records, place = ledger.recorded(place)
+        records, place = await page(place)
         if not records:
             return total
-        total += replay(records)
+        total += await asyncio.to_thread(replay, records)
 
 
 def differences(record: Recorded) -> tuple[str, ...]:

@@ -153,7 +153,7 @@ def test_a_full_disk_stops_no_verdict_and_takes_none_back(stub: Stub, tmp_path: 
     with Wire(tmp_path, SERVE, env=env) as wire:  # there is room again
         for number, (ident, verdict) in enumerate(stored.items(), 1):
             shown = wire.ask(number, "council/show", {"id": ident})["result"]
-            assert shown == {**verdict, "review": None, "supersedes": None}
+            assert shown == {**verdict, "context": given["context"], "review": None, "supersedes": None}
         for number, verdict in enumerate(unstored, 1):
             assert wire.ask(-number, "council/show", {"id": verdict["id"]})["error"]["code"] == -32001
         after = wire.ask("after", "council/verify", {"claim": "There is room again."})["result"]
@@ -511,15 +511,15 @@ def test_what_the_client_keeps_under_the_ids_goes_too(
     ledger: Ledger, path: Path, tmp_path: Path, told: tuple[str, list[str]]
 ) -> None:
     ident, others = told
-    for folder in ("unsent", "held"):
+    for folder in ("unsent", "pending", "held"):
         for name in (ident, others[0]):
             file = path.parent / folder / f"{name}.eld"
             file.parent.mkdir(exist_ok=True)
             file.write_text(CLAIM if name == ident else "Somebody else's.")
     ledger.forget(ident)
     assert traces(tmp_path) == set()
-    kept = [file.name for folder in ("unsent", "held") for file in (path.parent / folder).iterdir()]
-    assert kept == [f"{others[0]}.eld"] * 2
+    kept = [file.name for folder in ("unsent", "pending", "held") for file in (path.parent / folder).iterdir()]
+    assert kept == [f"{others[0]}.eld"] * 3
 
 
 def test_a_copy_that_was_set_aside_goes_with_what_it_holds(path: Path, tmp_path: Path) -> None:

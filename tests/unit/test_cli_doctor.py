@@ -245,11 +245,12 @@ def test_a_backend_of_another_kind(shell, emacs):
 
 @pytest.mark.usefixtures("healthy")
 def test_what_emacs_keeps_beside_the_ledger_is_counted(shell):
-    for name, count in (("unsent", 2), ("held", 1)):
+    for name, count in (("unsent", 2), ("pending", 3), ("held", 1)):
         (shell.path.parent / name).mkdir()
         for number in range(count):
             (shell.path.parent / name / f"{number}.eld").touch()
     said = shell("doctor")
     assert said.code == 0
     assert "unsent: 2 claims wait in Emacs" in said.out
+    assert "pending: 3 claims wait in Emacs" in said.out
     assert "held: 1 claims await your decision" in said.out

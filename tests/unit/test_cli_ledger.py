@@ -178,3 +178,60 @@ def test_a_home_that_is_no_folder(shell):
     said = shell("list")
     assert (said.code, said.out) == (5, "")
     assert str(shell.home) in said.err
+
+
+A_ID, B_ID, C_ID = (f"{head}-e29b-41d4-a716-446655440000" for head in ("550e8400", "550e84ff", "550f0000"))
+
+
+@pytest.fixture
+def three(shell):
+    """Three verdicts whose ids begin alike, the last of nobody."""
+    shell.keep(
+        judged("Tea is a drink.", votes="ppc", id=A_ID),
+        judged("Ale is a drink.", votes="ppc", id=B_ID),
+        unavailable("Gin is a drink.", id=C_ID),
+    )
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("given", ["550e840", "550E8400", "550e8400-E29b", A_ID.upper()])
+def test_the_beginning_of_an_id_will_do(shell, given):
+    assert shell("show", given).out.startswith(A_ID)
+    assert shell("review", given, "accept").out.startswith("Tea is a drink.")
+    assert shell("replay", given).out.startswith("checked 1, ")
+    assert shell("forget", "--yes", given).out == f"forgotten: {A_ID}\n"
+    assert [shell("show", each).code for each in (A_ID, B_ID, C_ID)] == [1, 0, 0]
+
+
+@pytest.mark.usefixtures("three")
+def test_what_is_due_at_once_by_the_beginning_of_its_id(shell):
+    assert shell("reevaluate", "550f").out.startswith("queued: 1.")
+    assert shell("reevaluate", "550e84ff").out.startswith("queued: 0.")
+
+
+COMMANDS = [["show"], ["review"], ["replay"], ["forget", "--yes"], ["reevaluate"]]
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("550e", f"Several ids begin with 550e: {A_ID}, {B_ID}. Give more digits."),
+        ("550-", "550- is too short: give 4 digits of the id or more."),
+        ("550e9", "No verdict has an id that begins with 550e9, or it was forgotten."),
+        ("tea_%", "No verdict has the id tea_%, or it was forgotten."),
+        (f"{A_ID}0", f"No verdict has the id {A_ID}0, or it was forgotten."),
+    ],
+)
+def test_the_beginning_of_no_id_or_of_several(shell, command, given, words):
+    said = shell(*command, given, *(["reject"] if command == ["review"] else []))
+    assert (said.code, said.out, said.err) == (1, "", f"neuron-council: {words}\n")
+    assert [shell("show", each).code for each in (A_ID, B_ID, C_ID)] == [0, 0, 0]
+
+
+def test_many_ids_that_begin_alike_are_not_all_listed(shell):
+    shell.keep(*(judged(f"Tea {n}.", id=f"550e8400-e29b-41d4-a716-44665544000{n}") for n in range(9)))
+    said = shell("show", "550e")
+    assert said.err.count("550e8400-") == 8
+    assert "and more." in said.err

@@ -234,6 +234,11 @@ def _client(area: str, folder: Path) -> Iterator[Check]:
             "Judge any claim in Emacs: they are sent with it. What is judged already waits for a function in "
             "`neuron-council-reevaluated-functions`.",
         ),
+        (
+            "pending",
+            "wait in Emacs for their verdict, and are stored then",
+            "Those of an Emacs that has ended are taken up by the next one: M-x neuron-council-resume-pending.",
+        ),
         ("held", "await your decision", "Decide them in Emacs, or with neuron-council review."),
     ):
         if count := sum(1 for _ in (folder / name).glob("*")):

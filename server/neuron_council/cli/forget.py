@@ -6,9 +6,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from neuron_council.cli import exits, session
+from neuron_council.cli import exits, ids, session
 from neuron_council.cli.terminal import complain, one_line, tell
-from neuron_council.evidence.text import clean
 from neuron_council.rpc.stdio import say
 
 if TYPE_CHECKING:
@@ -18,19 +17,20 @@ if TYPE_CHECKING:
 def register(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("forget", help="remove a claim and every verdict on it; this cannot be undone")
-    parser.add_argument("id", type=clean, help="the id of a verdict on the claim")
+    parser.add_argument("id", type=ids.typed, help="the id of a verdict on the claim, or its first digits, 4 or more")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Forget it, once the user agrees. Raises UnknownVerdictError."""
+    """Forget it, once the user agrees. Raises UnknownVerdictError and AmbiguousIdError."""
     from neuron_council.errors import UnknownVerdictError
 
     with session.ledger() as ledger:
+        verdict_id = ids.resolve(ledger, arguments.id)
         # Asking again for what was forgotten already is how the rest of it is removed, and loses nothing.
         with suppress(UnknownVerdictError):
-            claim = ledger.show(arguments.id).verdict.pack.claim
+            claim = ledger.show(verdict_id).verdict.pack.claim
             if not arguments.yes:
                 if sys.stdin is None or not sys.stdin.isatty():
                     complain("forget cannot be undone, and there is no terminal to ask on; give --yes")
@@ -38,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
                 if not _agreed(claim):
                     complain("nothing was forgotten")
                     return exits.NO
-        ledger.forget(arguments.id)
-    tell(f"forgotten: {arguments.id}")
+        ledger.forget(verdict_id)
+    tell(f"forgotten: {verdict_id}")
     return exits.DONE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from neuron_council.cli import exits, session
+from neuron_council.cli import exits, ids, session
 from neuron_council.cli.terminal import as_json, complain, one_line, tell
 from neuron_council.evidence.pack import MAX_CLAIM
 from neuron_council.evidence.text import clean
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def register(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("review", help="decide a verdict that is parked, flagged or split")
-    parser.add_argument("id", type=clean, help="the verdict's id")
+    parser.add_argument("id", type=ids.typed, help=ids.HELP)
     parser.add_argument("decision", choices=("accept", "reject"), help="a later decision takes an earlier one's place")
     parser.add_argument("--note", type=clean, help="why")
     parser.add_argument("--json", action="store_true", help="print the verdict as council/review answers it")
@@ -24,7 +24,7 @@ def register(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Record the decision. Raises UnknownVerdictError and ReviewError."""
+    """Record the decision. Raises UnknownVerdictError, AmbiguousIdError and ReviewError."""
     from neuron_council.cli.report import render_review
     from neuron_council.rpc import wire
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         complain(f"--note: must be at most {MAX_CLAIM:,} characters long, it has {len(arguments.note):,}")
         return exits.USAGE
     with session.ledger() as ledger:
-        shown = ledger.review(arguments.id, arguments.decision, arguments.note)
+        shown = ledger.review(ids.resolve(ledger, arguments.id), arguments.decision, arguments.note)
     if arguments.json:
         tell(as_json(wire.shown(shown), indent=2))
     elif shown.review:

@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 
 FILE = Path("council") / "ledger.db"
 """The ledger's place under NEURON_HOME."""
-CLIENT_FOLDERS = ("unsent", "held")
-"""Where a client keeps claims that never reached a server and memories that await a person, in files named by id."""
+CLIENT_FOLDERS = ("unsent", "pending", "held")
+"""Where a client keeps claims that never reached a server, and memories that await a verdict or a person, by id."""
 LEAST_SEARCHED = 8
 """Characters of a text that is looked for in old files; a shorter one stands in any text."""
 MOST_PUT_OFF_S = 600.0
@@ -292,6 +292,16 @@ class Ledger:
         if row is None:
             raise _unknown(verdict_id)
         return _recorded(row)
+
+    def beginning(self, prefix: str, limit: int) -> tuple[str, ...]:
+        """LIMIT ids at most that begin with PREFIX, which is in small letters, in their order."""
+        with self._database.transaction() as db:
+            rows = db.execute(
+                # No digit and no dash of an id comes after a g.
+                "SELECT id FROM verdict WHERE id >= :prefix AND id < :prefix || 'g' ORDER BY id LIMIT :limit",
+                {"prefix": prefix, "limit": limit},
+            ).fetchall()
+        return tuple(row[0] for row in rows)
 
     def review(self, verdict_id: str, decision: Decided, note: str | None) -> Shown:
         """Record what a person decided, beside the verdict; a later decision takes the place of an earlier one.
