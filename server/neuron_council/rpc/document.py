@@ -135,6 +135,11 @@ class Document:
         """The end of the text."""
         return Position(len(self._lines) - 1, len(self._lines[-1]))
 
+    @property
+    def length(self) -> int:
+        """The characters of the whole text."""
+        return sum(map(len, self._lines))
+
     def line(self, number: int) -> str:
         """A line, with its end; empty where there is none."""
         return self._lines[number] if 0 <= number < len(self._lines) else ""
@@ -160,6 +165,10 @@ class Document:
             return self._lines[start.line][start.column : end.column]
         first, last = self._lines[start.line][start.column :], self._lines[end.line][: end.column]
         return "".join([first, *self._lines[start.line + 1 : end.line], last])
+
+    def around(self, span: Span) -> str:
+        """The text without SPAN."""
+        return self.part(Span(Position(0, 0), span.start)) + self.part(Span(span.end, self.end))
 
     def trimmed(self, span: Span) -> Span:
         """SPAN without the white space at its ends; empty where it has nothing else."""

@@ -34,9 +34,10 @@ class Notification:
 
 @frozen
 class Response:
-    """A reply to a request of ours."""
+    """A reply to a request of ours, and whether it is a result."""
 
     id: MessageId
+    is_result: bool
 
 
 class MessageError(Exception):
@@ -66,7 +67,7 @@ def read(body: bytes) -> Request | Notification | Response:
     if "method" not in message:
         if ident is None or not ("result" in message or "error" in message):
             raise MessageError(ident, JsonRpcInvalidRequest("method: is missing"))
-        return Response(ident)
+        return Response(ident, is_result=message.get("error") is None)
     method = message["method"]
     if not isinstance(method, str):
         raise MessageError(ident, JsonRpcInvalidRequest("method: must be a string"))
@@ -90,6 +91,11 @@ def result(id: MessageId, value: Any) -> bytes:  # noqa: A002 - the field's name
 def failure(id: MessageId | None, code: int, text: str) -> bytes:  # noqa: A002 - the field's name on the wire
     """The body of an error reply."""
     return _write({"jsonrpc": "2.0", "id": id, "error": {"code": int(code), "message": text}})
+
+
+def request(id: MessageId, method: str, params: Any) -> bytes:  # noqa: A002 - the field's name on the wire
+    """The body of a request of ours. Raises as `result` does."""
+    return _write({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 
 
 def notification(method: str, params: Any) -> bytes:

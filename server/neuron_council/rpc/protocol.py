@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import enum
+import itertools
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, frozen
@@ -25,6 +27,7 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol
 
 from neuron_council.rpc import message
+from neuron_council.rpc.editor import FEATURES, Feature
 from neuron_council.rpc.framing import frame
 from neuron_council.rpc.message import MessageId, Notification, Request, Response
 from neuron_council.rpc.methods import METHODS, as_rpc
@@ -53,11 +56,12 @@ SHUT_DOWN_S = 0.75
 
 
 class State(enum.Enum):
-    """How far the client has come."""
+    """How far the client has come, or that the process ends without having been asked to by `shutdown`."""
 
     NEW = enum.auto()
     RUNNING = enum.auto()
     SHUT_DOWN = enum.auto()
+    ENDING = enum.auto()
 
 
 @frozen
@@ -73,6 +77,7 @@ _KINDS = {
     types.SHUTDOWN: _Kind(NoParams),
     **{name: _Kind(method.params, method.is_long) for name, method in METHODS.items()},
 }
+_EDITOR_KINDS = {name: _Kind(feature.params) for name, feature in FEATURES.items()}
 
 
 @define
@@ -96,11 +101,16 @@ class CouncilProtocol(LanguageServerProtocol):
         super().__init__(server, converter)
         self._calls: dict[MessageId, _Call] = {}
         self._tokens: dict[Token, MessageId] = {}
+        self._kinds = _KINDS
+        self._asked: dict[MessageId, asyncio.Future[bool]] = {}
+        self._numbers = itertools.count(1)
         self._long = 0
         self._has_room = asyncio.Event()
         self._has_room.set()
         self.fm.add_builtin_feature(types.INITIALIZE, self._initialize)
         self.fm.add_builtin_feature(types.SHUTDOWN, self._shut_down)
+        for name, feature in FEATURES.items():
+            self.fm.add_builtin_feature(name, partial(self._edit, feature))
 
     def dispatch(self, body: bytes) -> None:
         """Take one body from the client. Whatever it holds, this returns, and a request gets its one reply."""
@@ -115,7 +125,7 @@ class CouncilProtocol(LanguageServerProtocol):
             case Notification():
                 self._take_notification(received)
             case Response():
-                log.debug("ignored the reply to a request that was not made")
+                self._take_response(received)
 
     def refuse(self, msg_id: MessageId | None, error: JsonRpcException) -> None:
         """Answer with ERROR; the id is None for what has none that can be read."""
@@ -154,6 +164,32 @@ class CouncilProtocol(LanguageServerProtocol):
         if not self.writer.is_congested:
             self.notify(method, params)
 
+    async def ask(self, method: str, params: Any, timeout_s: float) -> bool:
+        """Send a request, and wait TIMEOUT_S seconds at most for its reply; whether that came and is no error."""
+        msg_id = next(self._numbers)
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._asked[msg_id] = answer
+        self._post(message.request(msg_id, method, params))
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await answer
+        except TimeoutError:
+            return False
+        finally:
+            del self._asked[msg_id]
+
+    def end(self) -> None:
+        """Take no request any more: each is answered as cancelled, unless the client has been told another reason."""
+        if self.state is State.RUNNING:
+            self.state = State.ENDING
+
+    def _take_response(self, response: Response) -> None:
+        answer = self._asked.get(response.id)
+        if answer is None or answer.done():
+            log.debug("ignored a reply that nobody waits for")
+        else:
+            answer.set_result(response.is_result)
+
     # Requests
 
     def _take_request(self, request: Request) -> None:
@@ -174,13 +210,15 @@ class CouncilProtocol(LanguageServerProtocol):
         """What is known of the method. Raises the error of a request that may not come now."""
         if self.state is State.SHUT_DOWN:
             raise JsonRpcInvalidRequest("the server is shutting down")
+        if self.state is State.ENDING:
+            raise JsonRpcRequestCancelled("the server is ending")
         if self.state is State.NEW and request.method != types.INITIALIZE:
             raise JsonRpcServerNotInitialized("the server is not initialized; send initialize first")
         if self.state is State.RUNNING and request.method == types.INITIALIZE:
             raise JsonRpcInvalidRequest("the server is initialized already")
         if request.id in self._calls:
             raise JsonRpcInvalidRequest("id: belongs to a request in flight")
-        if (kind := _KINDS.get(request.method)) is None:
+        if (kind := self._kinds.get(request.method)) is None:
             raise JsonRpcMethodNotFound("no such method; initialize names those that are served")
         return kind
 
@@ -225,19 +263,33 @@ class CouncilProtocol(LanguageServerProtocol):
         # Not a coroutine: what a client sends behind its initialize, without waiting, finds the server initialized.
         self._server.configure(params)
         self.state = State.RUNNING
-        offered = {"protocol": PROTOCOL, "methods": list(METHODS)}
+        capabilities: dict[str, Any] = {
+            "experimental": {"neuronCouncil": {"protocol": PROTOCOL, "methods": list(METHODS)}},
+        }
+        if (editor := self._server.editor) is not None:
+            self._kinds = _KINDS | _EDITOR_KINDS
+            capabilities |= editor.capabilities()
         return {
-            "capabilities": {"experimental": {"neuronCouncil": offered}},
+            "capabilities": capabilities,
             "serverInfo": {"name": self._server.name, "version": self._server.version},
         }
 
     async def _shut_down(self, _: NoParams) -> None:
+        if self._server.editor is not None:
+            self._server.editor.stop()
         await self.settle(SHUT_DOWN_S)
+
+    def _edit(self, feature: Feature, params: Any) -> Any:
+        # Not a coroutine: the places in PARAMS are those of the text as it is now, before the next message is read.
+        if self._server.editor is None:
+            raise JsonRpcMethodNotFound("no editor was announced")
+        return feature.answer(self._server.editor, params)
 
     # Notifications
 
     def _take_notification(self, notification: Notification) -> None:
         params = notification.params if isinstance(notification.params, dict) else {}
+        editor = self._server.editor
         match notification.method:
             case types.EXIT:
                 self._server.exit(self.exit_code, "the client said exit")
@@ -247,6 +299,11 @@ class CouncilProtocol(LanguageServerProtocol):
                 token: Any = params.get("token")
                 if message.is_id(token):
                     self._cancel(self._tokens.get(token))
+                    if editor is not None:
+                        editor.cancel(token)
+            case _:
+                if editor is not None and self.state is State.RUNNING:
+                    editor.heed(notification.method, notification.params)
 
     def _cancel(self, msg_id: Any) -> None:
         """Cancel a request, once; what is not in flight is answered already."""

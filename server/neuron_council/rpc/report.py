@@ -1,4 +1,4 @@
-"""A verdict as a person reads it in a terminal, beside a text or in a hover; what it quotes is shown, never obeyed. Pure."""
+"""A verdict as a person reads it. What it quotes of models and users is shown, and never obeyed by a display. Pure."""
 
 from __future__ import annotations
 

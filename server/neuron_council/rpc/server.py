@@ -18,6 +18,8 @@ from neuron_council import __version__, config
 from neuron_council.errors import ConfigError
 from neuron_council.rpc import log as logs
 from neuron_council.rpc import wire
+from neuron_council.rpc.client import client
+from neuron_council.rpc.editor import Editor
 from neuron_council.rpc.framing import MAX_BODY, Decoder, FramingError, Oversize
 from neuron_council.rpc.lifecycle import Stop, Watch, heed_signals
 from neuron_council.rpc.methods import METHODS, Method, Session
@@ -28,12 +30,16 @@ from neuron_council.rpc.transport import Reader, Writer
 if TYPE_CHECKING:
     from neuron_council.config import Settings
     from neuron_council.council import Council
+    from neuron_council.ledger.ledger import Announcement
+    from neuron_council.rpc.client import Client
     from neuron_council.rpc.params import InitializeParams
 
 log = logging.getLogger(__name__)
 
 CLOSE_S = 1.0
 """Seconds that the council has to let go of its backends."""
+DRAIN_S = 0.25
+"""Seconds for what the client sent before it could know of the end; it is answered too."""
 FLUSH_S = 0.5
 """Seconds that the client has to read the last replies."""
 
@@ -65,6 +71,7 @@ class CouncilServer(LanguageServer):
         self._load = load
         self._convene = convene
         self._session: asyncio.Task[Session] | None = None
+        self.editor: Editor | None = None
         for method in METHODS.values():
             self.feature(method.name)(partial(self._answer, method))
 
@@ -79,10 +86,15 @@ class CouncilServer(LanguageServer):
             say(f"neuron-council: {warning}")
         if params.process_id is not None:
             self._watch.client(params.process_id)
-        self._session = asyncio.get_running_loop().create_task(self._open(settings))
+        told = client(params.capabilities)
+        if told.is_editor:
+            self.editor = Editor(told, self.protocol, self._convened)
+        self._session = asyncio.get_running_loop().create_task(self._open(settings, told))
 
     async def close(self) -> None:
         """Reply to what is in flight, and let the council go."""
+        if self.editor is not None:
+            self.editor.stop()
         await self.protocol.settle()
         if self._session is None or self._session.cancel():
             return
@@ -93,16 +105,24 @@ class CouncilServer(LanguageServer):
             except Exception as error:  # noqa: BLE001 - the process ends, whatever the council says to it
                 logs.incident(log, error)
 
-    async def _open(self, settings: Settings) -> Session:
+    async def _open(self, settings: Settings, client: Client) -> Session:
         council = self._convene(settings)
-        await council.start(lambda news: self.protocol.notify("council/reevaluated", wire.reevaluated(news)))
+        await council.start(partial(self._announce, client))
         return Session(council, settings, self.protocol.notify, self.protocol.hint)
 
-    async def _answer(self, method: Method, params: Any) -> Any:
+    def _announce(self, client: Client, news: Announcement) -> None:
+        if client.knows_council:
+            self.protocol.notify("council/reevaluated", wire.reevaluated(news))
+        if self.editor is not None:
+            self.editor.supersede(news.old, news.verdict)
+
+    async def _convened(self) -> Session:
         if self._session is None:
             raise RuntimeError("a method ran before initialize")
-        session = await asyncio.shield(self._session)  # cancelling one request must not cancel the council
-        return await method.answer(session, params)
+        return await asyncio.shield(self._session)  # cancelling one request must not cancel the council
+
+    async def _answer(self, method: Method, params: Any) -> Any:
+        return await method.answer(await self._convened(), params)
 
 
 async def serve(
@@ -128,10 +148,13 @@ async def serve(
     server.protocol.set_writer(writer)
     heed_signals(stop)
     watch.parent(parent)
-    pump = asyncio.create_task(_pump(Reader(stdin, loop), writer, server.protocol, stop))
+    reader = Reader(stdin, loop)
+    pump = asyncio.create_task(_pump(reader, writer, server.protocol, stop))
     await stop.wait()
-    pump.cancel()
+    server.protocol.end()
     await server.close()
+    await reader.emptied(DRAIN_S)
+    pump.cancel()
     writer.close(FLUSH_S)
     return stop.code
 

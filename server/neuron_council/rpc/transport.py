@@ -11,6 +11,8 @@ from threading import Semaphore, Thread
 
 CHUNK = 64 * 1024
 """Bytes read at once."""
+LOOK_S = 0.01
+"""Seconds between two looks at what is left to read."""
 HIGH_WATER = 4 * 1024 * 1024
 """Bytes waiting to be written from which on nothing more is read: a client that does not read is not worked for."""
 
@@ -49,6 +51,19 @@ class Reader:
         while chunk := await self._chunks.get():
             yield chunk
             self._room.release()
+
+    async def emptied(self, timeout_s: float) -> None:
+        """Wait until all that is in the pipe has been taken, for TIMEOUT_S seconds at most."""
+        give_up = self._loop.time() + timeout_s
+        looks = 0
+        while looks < 2 and self._loop.time() < give_up:  # two, since a chunk may be on its way between pipe and queue
+            looks = 0 if self._has_more() else looks + 1
+            await asyncio.sleep(LOOK_S)
+
+    def _has_more(self) -> bool:
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        return not self._chunks.empty() or any(event & select.POLLIN for _, event in poll.poll(0))
 
 
 class Writer:
