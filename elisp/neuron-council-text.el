@@ -9,42 +9,103 @@
 
 ;;; Code:
 
+(defconst neuron-council-text--unsendable
+  ;; The class of all Unicode, negated: a class of what is beyond it matches nothing in Emacs 28.
+  (rx (or (any 0 (#xd800 . #xdfff)) (not (any (0 . #x10ffff)))))
+  "Matches a character that UTF-8 or the JSON reader of Emacs cannot carry.")
+
 (defun neuron-council-text-clean (text)
   "Return TEXT as the wire can carry it: decoded, without properties.
 Unibyte TEXT is read as UTF-8.  What UTF-8 or the JSON reader of Emacs
 cannot carry (U+0000, raw bytes, surrogates, characters beyond Unicode)
 becomes U+FFFD."
-  (concat (mapcar (lambda (char)
-                    (if (or (= char 0) (<= #xd800 char #xdfff) (> char #x10ffff)) #xfffd char))
-                  (if (multibyte-string-p text) text (decode-coding-string text 'utf-8-unix)))))
+  (let ((text (substring-no-properties
+               (if (multibyte-string-p text) text (decode-coding-string text 'utf-8-unix)))))
+    ;; Nearly every text is clean, and looking is ten times as fast as mending.
+    (if (string-match-p neuron-council-text--unsendable text)
+        (concat (mapcar (lambda (char)
+                          (if (or (= char 0) (<= #xd800 char #xdfff) (> char #x10ffff)) #xfffd char))
+                        text))
+      text)))
+
+;;;; Plain text
 
 (defconst neuron-council-text--misleading
-  ;; The class of all Unicode, negated: a class of what is beyond it matches nothing in Emacs 28.
-  (rx (or (any (0 . 31) (127 . 159) #x61c #x200e #x200f (#x2028 . #x202e) (#x2066 . #x2069) #xfeff
-               (#xe0000 . #xe007f))
+  (rx (or (any (0 . 31) (127 . 159) (#x2028 . #x2029) (#xfff9 . #xfffb)
+               ;; What Unicode calls default ignorable.
+               #xad #x34f #x61c (#x115f . #x1160) (#x17b4 . #x17b5) (#x180b . #x180f) (#x200b . #x200f)
+               (#x202a . #x202e) (#x2060 . #x206f) #x3164 (#xfe00 . #xfe0f) #xfeff #xffa0 (#xfff0 . #xfff8)
+               (#x1bca0 . #x1bca3) (#x1d173 . #x1d17a) (#xe0000 . #xe0fff))
           (not (any (0 . #x10ffff)))))
   "Matches a character that could mislead on a display.
 Such are the control characters, the separators of lines, the marks that
-turn the direction of what follows, and raw bytes.")
+turn the direction of what follows, whatever takes part in a text and is
+not seen, and raw bytes.")
 
-(defun neuron-council-text--escape (text)
-  "Return a visible form of TEXT, one misleading character."
-  (let ((char (aref text 0)))
-    (cond ((< char 32) (format "^%c" (+ char 64)))
-          ((= char 127) "^?")
-          ((> char #x10ffff) (format "\\x%x" (logand char #xff)))
-          (t (format "\\u%04x" char)))))
+(defconst neuron-council-text--joining
+  '(arabic syriac nko mongolian devanagari bengali gurmukhi gujarati oriya tamil telugu kannada malayalam sinhala
+           khmer burmese tibetan)
+  "The scripts whose letters are written otherwise beside a joiner.")
+
+(defun neuron-council-text--script (char)
+  "Return the script of CHAR, which may be nil; `emoji' for any part of one."
+  (cond ((memq char '(#xa9 #xae #xfe0f)) 'emoji)
+        ((and char (not (string-match-p neuron-council-text--misleading (string char))))
+         (let ((script (aref char-script-table char)))
+           (if (eq script 'symbol) 'emoji script)))))
+
+(defun neuron-council-text--needed-p (text at)
+  "Return non-nil when the invisible character of TEXT at AT does its work there.
+A joiner does between emoji, and as a non-joiner does between letters of
+one of `neuron-council-text--joining'; a variation selector does behind
+what has variants.  Anywhere else they serve to hide something."
+  (let ((before (and (> at 0) (aref text (1- at))))
+        (after (and (< (1+ at) (length text)) (aref text (1+ at)))))
+    (pcase (aref text at)
+      ((or #x200c #x200d)
+       (let ((script (neuron-council-text--script before)))
+         (and (eq script (neuron-council-text--script after))
+              (or (memq script neuron-council-text--joining)
+                  (and (eq script 'emoji) (= (aref text at) #x200d))))))
+      ((or #xfe0e #xfe0f)
+       (and (not (memq before '(#xfe0e #xfe0f)))
+            (or (eq 'emoji (neuron-council-text--script before)) (eql after #x20e3))))
+      ((or #x180b #x180c #x180d #x180f) (eq 'mongolian (neuron-council-text--script before)))
+      ((and char (guard (<= #xe0100 char #xe01ef))) (eq 'han (neuron-council-text--script before))))))
+
+(defun neuron-council-text--escape (char)
+  "Return a visible form of CHAR, a misleading one."
+  (cond ((< char 32) (format "^%c" (+ char 64)))
+        ((= char 127) "^?")
+        ((> char #x10ffff) (format "\\x%x" (logand char #xff)))
+        (t (format "\\u%04x" char))))
+
+(defun neuron-council-text--escape-all (line)
+  "Return LINE with all that could mislead in a visible form."
+  (let ((parts nil) (start 0) (at nil))
+    (while (setq at (string-match-p neuron-council-text--misleading line start))
+      (push (substring line start at) parts)
+      (push (if (neuron-council-text--needed-p line at)
+                (string (aref line at))
+              (neuron-council-text--escape (aref line at)))
+            parts)
+      (setq start (1+ at)))
+    (apply #'concat (nreverse (cons (substring line start) parts)))))
 
 (defun neuron-council-text-plain (text)
   "Return TEXT, which a model or a stranger wrote, on one line and as plain text.
 White space becomes single spaces, and no property or control character
-survives, so that nothing in it can act on a display."
+survives, so that nothing in it can act on a display.  Characters that
+are not seen are shown by their codes, such as \\u200b, but for those that
+emoji and the letters of some scripts are joined or varied with."
   (let* ((characters (if (multibyte-string-p text) text (apply #'string (append text nil))))
          (line (mapconcat #'identity
                           (split-string (substring-no-properties characters) "[ \t\n\r\f\v]+" t) " ")))
     (if (string-match-p neuron-council-text--misleading line)
-        (replace-regexp-in-string neuron-council-text--misleading #'neuron-council-text--escape line t t)
+        (neuron-council-text--escape-all line)
       line)))
+
+;;;; Lines
 
 (defun neuron-council-text--break (word width)
   "Split WORD into pieces of at most WIDTH columns."

@@ -37,6 +37,41 @@
   (should (equal (neuron-council-text-plain "one\n\n two\tthree ") "one two three"))
   (should (equal (neuron-council-text-plain "é 東京 😀") "é 東京 😀")))
 
+(ert-deftest neuron-council-test-text-plain-shows-what-is-not-seen ()
+  "Nobody can hide a difference, or a message, in what has no width."
+  (dolist (char '(#xad #x34f #x61c #x115f #x3164 #x180e #x200b #x200c #x200d #x200e #x2060 #x2062 #x206a #xfe00 #xfe0f
+                  #xfeff #xfff9 #x1d173 #xe0001 #xe0061 #xe0100))
+    (let ((code (format "\\u%04x" char)))
+      (should (equal (neuron-council-text-plain (format "pay%cpal" char)) (format "pay%spal" code)))
+      (should (equal (neuron-council-text-plain (string char)) code))
+      (should (equal (neuron-council-text-plain (string char char)) (concat code code))))))
+
+(ert-deftest neuron-council-test-text-plain-keeps-joiners-that-join ()
+  (dolist (text (list "می\u200cخواهم" "क्\u200dष" "ක්\u200dර" "👩\u200d👩\u200d👧" "❤\ufe0f\u200d🔥" "1\ufe0f\u20e3" "©\ufe0f"
+                      "葛\U000e0100"))
+    (should (equal (neuron-council-text-plain text) text)))
+  ;; One that joins nothing hides something.
+  (should (equal (neuron-council-text-plain "می\u200cx") "می\\u200cx"))
+  (should (equal (neuron-council-text-plain "😀\u200d") "😀\\u200d"))
+  (should (equal (neuron-council-text-plain "😀\u200cx") "😀\\u200cx"))
+  (should (equal (neuron-council-text-plain "👩\u200d\u200d👩") "👩\\u200d\\u200d👩"))
+  (should (equal (neuron-council-text-plain "😀\ufe0f\ufe0f") "😀\ufe0f\\ufe0f"))
+  ;; The tags that a flag is made of can spell any message.
+  (should (string-match-p "\\\\ue0067" (neuron-council-text-plain "🏴\U000e0067"))))
+
+(ert-deftest neuron-council-test-text-clean-looks-before-it-mends ()
+  "Clean text costs a search, not a list of its characters."
+  (let ((text (apply #'concat (make-list 20000 "some plain text with é and 東京 in it. 0123456789abcde")))
+        (best 1000))
+    (garbage-collect)
+    (dotimes (_ 5)
+      (setq best (min best (* 1000 (neuron-council-test-seconds (neuron-council-text-clean text))))))
+    (message "A megabyte of clean text takes %.1f ms" best)
+    (should (< best 50))
+    (let ((conses cons-cells-consed))
+      (neuron-council-text-clean text)
+      (should (< (- cons-cells-consed conses) 1000)))))
+
 (ert-deftest neuron-council-test-text-plain-drops-properties ()
   (let ((text (neuron-council-text-plain (propertize "click" 'keymap (make-sparse-keymap) 'display "other"))))
     (should-not (text-properties-at 0 text))))
@@ -59,7 +94,7 @@
   (should (equal (neuron-council-text-fold " \n" "  " 80) "")))
 
 (ert-deftest neuron-council-test-text-long-hostile-text-is-quick ()
-  (dolist (text (list (make-string 32000 ?x) (make-string 32000 ?\e) (apply #'concat (make-list 16000 "x "))))
+  (dolist (text (list (make-string 32000 ?x) (make-string 32000 ?\e) (make-string 32000 #x200d) (apply #'concat (make-list 16000 "x "))))
     (should (< (neuron-council-test-seconds (neuron-council-text-fold text "  " 80)) 2))))
 
 ;;; text-test.el ends here
