@@ -135,7 +135,8 @@ What is judged already goes straight to STORE."
 (defun neuron-council-guard--check (function)
   "Signal a `user-error' where FUNCTION cannot be guarded."
   (cond ((not (and function (symbolp function)))
-         (user-error "Only a function with a name can be guarded: define one, and set `neuron-council-store-function' to it"))
+         (user-error "Only a function with a name can be guarded: \
+define one, and set `neuron-council-store-function' to it"))
         ((and (fboundp function) (not (functionp function)))
          (user-error "`%s' is no function and cannot be guarded: set `neuron-council-store-function'" function))))
 

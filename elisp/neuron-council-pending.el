@@ -157,7 +157,7 @@ A clock can be set back."
 (defun neuron-council-pending--enqueue (memories)
   "Put MEMORIES into the queue, each behind the older ones."
   (setq neuron-council-pending--queue
-        (sort (append neuron-council-pending--queue memories)
+        (sort (append neuron-council-pending--queue memories nil)
               (lambda (one other)
                 (< (neuron-council-pending--memory-time one) (neuron-council-pending--memory-time other))))))
 
@@ -258,13 +258,11 @@ Its claim stays if nobody could judge it."
   (let* ((id (neuron-council-pending--memory-id memory))
          (file (neuron-council-pending--memory-file memory)))
     (neuron-council-log "%s could not be stored: %s" id (car problem))
-    (message "%s" (substitute-command-keys
-                   (format "A memory could not be stored, but is kept; \\[neuron-council-resume-pending] tries again: %s"
-                           (neuron-council-text-plain (neuron-council-errors-text problem)))))
+    (message "A memory could not be stored: %s; it is kept, and %s tries again"
+             (neuron-council-text-plain (neuron-council-errors-text problem))
+             (substitute-command-keys "\\[neuron-council-resume-pending]"))
     (if (not file)
-        (progn
-          (add-hook 'kill-emacs-hook #'neuron-council-pending--leave)
-          (push memory neuron-council-pending--unstored))
+        (push memory neuron-council-pending--unstored)
       (neuron-council-errors-guard
        "keeping a memory"
        (lambda ()
@@ -291,6 +289,8 @@ Return a handle for `neuron-council-cancel' at once; see
         (memory (neuron-council-pending--make-memory
                  :id (neuron-council-verify-new-id) :claim claim :context context :store-args store-args
                  :time (neuron-council-pending--now) :buffer (current-buffer))))
+    ;; Behind the hook that ends all jobs.
+    (add-hook 'kill-emacs-hook #'neuron-council-pending--leave t)
     (neuron-council-pending--keep memory)
     (neuron-council-pending--make-job memory)
     (neuron-council-pending--enqueue (list memory))

@@ -87,6 +87,27 @@
           (should (eq (nth 1 value) 'node))
           (should (equal (plist-get (nthcdr 2 value) :council-tags) tags)))))))
 
+(ert-deftest neuron-council-test-capture-fate-stands-beside-the-verdict ()
+  "Each row: tags, parked and flagged policy, what is said of the memory."
+  (pcase-dolist (`(,tags ,parked ,flagged ,fate)
+                 '((("verified") hold reject stored)
+                   (("council-flagged") tag tag stored)
+                   (("council-flagged") tag reject rejected)
+                   (("council-flagged") tag quarantine quarantined)
+                   (("council-parked") hold tag held)
+                   (("council-unavailable") hold reject stored)))
+    (neuron-council-test-with (neuron-council-test-verdict tags)
+      (let ((neuron-council-parked-policy parked)
+            (neuron-council-flagged-policy flagged)
+            (neuron-council-quarantine-function #'neuron-council-test-quarantine))
+        (capture-memory-with-council "A claim" "A context" 'node)
+        (should (equal fate (plist-get (car neuron-council-verdicts) :fate)))
+        (should (equal "A context" (plist-get (car neuron-council-verdicts) :context)))
+        (let ((neuron-council-store-function (lambda (&rest _) (error "The disk is full"))))
+          (when (eq fate 'stored)
+            (should-error (capture-memory-with-council "A claim" nil 'node))
+            (should (eq 'unstored (plist-get (car neuron-council-verdicts) :fate)))))))))
+
 (ert-deftest neuron-council-test-capture-policy-options-offer-what-works ()
   (should (equal (mapcar (lambda (choice) (car (last choice))) (cdr (get 'neuron-council-parked-policy 'custom-type)))
                  '(tag hold)))
@@ -303,5 +324,37 @@ must be kept, but not if REFUSED."
   (neuron-council-test-with nil
     (let ((neuron-council-store-function (lambda (&rest _) (error "The disk is full"))))
       (should (equal (should-error (capture-memory-with-council "A claim" nil)) '(error "The disk is full"))))))
+
+;;;; By hand
+
+(ert-deftest neuron-council-test-remember ()
+  "Claim and context are read, or the claim is the region."
+  (neuron-council-test-with nil
+    (cl-flet ((remember (&rest answers)
+                (setq neuron-council-test-stored nil)
+                (cl-letf (((symbol-function 'read-string) (lambda (&rest _) (pop answers))))
+                  (call-interactively #'neuron-council-remember))
+                (should-not answers)
+                (neuron-council-test-until neuron-council-test-stored)
+                (neuron-council-test-until (null neuron-council-rpc-jobs))
+                (car neuron-council-test-stored)))
+      (should (equal (seq-take (remember "A claim" "A context") 5)
+                     '(:text "A claim" :context "A context" :council-confidence)))
+      (should (equal (seq-take (remember "A claim" " ") 3) '(:text "A claim" :council-confidence)))
+      (should-error (remember "  " "") :type 'user-error)
+      (with-temp-buffer
+        (transient-mark-mode 1)
+        (insert (propertize "A claim and more" 'face 'bold))
+        (set-mark 1)
+        (goto-char 8)
+        (should (equal-including-properties (cadr (remember "A context")) "A claim")))
+      (let ((neuron-council-remember-arguments-function #'list))
+        (should (equal (seq-take (remember "A claim" "A context") 3) '("A claim" "A context" :council-confidence)))))))
+
+(ert-deftest neuron-council-test-remember-says-what-to-set ()
+  (neuron-council-test-clean
+    (let ((neuron-council-store-function 'engram-write-that-is-not-there))
+      (should (string-match-p "neuron-council-store-function.*neuron-council-org-store"
+                              (cadr (should-error (call-interactively #'neuron-council-remember) :type 'user-error)))))))
 
 ;;; capture-test.el ends here

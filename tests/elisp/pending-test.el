@@ -1,0 +1,398 @@
+;;; pending-test.el --- Tests of memories that wait for their verdict  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Code:
+
+(require 'helper)
+
+(defun neuron-council-test-pending-keep (n &rest more)
+  "Keep the memory \"Claim N\" as the Nth that an earlier Emacs left, with MORE in its record."
+  (neuron-council-files-write
+   (neuron-council-files-name (neuron-council-pending-folder) (neuron-council-test-uuid n))
+   (append more (list :id (neuron-council-test-uuid n) :claim (format "Claim %d" n) :context nil :time (float n)
+                      :store-args (list n)))))
+
+(defun neuron-council-test-stored-first ()
+  "Return the first argument of each memory that was stored, in that order."
+  (reverse (mapcar #'car neuron-council-test-stored)))
+
+(defun neuron-council-test-asked ()
+  "Return the claims that the server was asked about, in that order."
+  (mapcar (lambda (message) (plist-get (plist-get message :params) :claim))
+          (neuron-council-test-seen "council/verify")))
+
+(defun neuron-council-test-pending-over ()
+  "Wait until no memory waits and no file is left."
+  (neuron-council-test-until (and (null neuron-council-pending--queue) (null neuron-council-rpc-jobs)
+                                  (null (neuron-council-test-folder "pending")))))
+
+(defun neuron-council-test-in-emacs (&rest forms)
+  "Return the process of another Emacs that evaluates FORMS, the package loaded."
+  (make-process :name "child" :noquery t :connection-type 'pipe :buffer nil
+                :command (list (expand-file-name invocation-name invocation-directory) "-Q" "--batch"
+                               "-L" (file-name-directory (locate-library "neuron-council"))
+                               "--eval" (prin1-to-string `(progn (require 'neuron-council)
+                                                                 (setq neuron-council-server-command
+                                                                       ',neuron-council-server-command)
+                                                                 ,@forms)))))
+
+;;;; Order
+
+(ert-deftest neuron-council-test-pending-in-order ()
+  "A verdict that comes first waits for those before it, whatever the policy."
+  (neuron-council-test-with '(:verify [(:delay 0.6) (:verdict (:confidence 0.3)) nil])
+    (let* ((neuron-council-flagged-policy 'quarantine)
+           (neuron-council-quarantine-function #'neuron-council-test-store))
+      (dolist (n '(1 2 3 4))
+        (capture-memory-with-council-async (format "Claim %d" n) nil n))
+      (neuron-council-test-until (= 1 (cl-count-if #'neuron-council-pending--memory-verdict
+                                                   neuron-council-pending--queue)))
+      (should-not neuron-council-test-stored)
+      (should (= 4 (length (neuron-council-test-folder "pending"))))
+      (neuron-council-test-pending-over)
+      (should (equal (neuron-council-test-stored-first) '(1 2 3 4)))
+      (should (equal (mapcar (lambda (stored) (plist-get (cdr stored) :council-tags)) (reverse neuron-council-test-stored))
+                     '(("verified") ("unverified" "council-flagged") ("verified") ("verified")))))))
+
+(ert-deftest neuron-council-test-pending-earlier-ones-have-a-time-limit ()
+  (neuron-council-test-with-ready [(:delay 30) nil]
+    (let ((neuron-council-timeout 0.5))
+      (capture-memory-with-council-async "Claim 1" nil 1))
+    (capture-memory-with-council-async "Claim 2" nil 2)
+    (neuron-council-test-until (= 2 (length neuron-council-test-stored)))
+    (should (equal (neuron-council-test-stored-first) '(1 2)))
+    (should (equal (plist-get (cdr (car (last neuron-council-test-stored))) :council-tags) '("council-unavailable")))))
+
+(ert-deftest neuron-council-test-pending-a-few-at-a-time ()
+  "A flood must not run into the server's deadline, nor hold up who waits for an answer."
+  (neuron-council-test-with '(:verify [(:delay 0.1)])
+    (let ((most 0))
+      (cl-flet ((count () (setq most (max most (cl-count 'sent neuron-council-rpc-jobs :key #'neuron-council-job-state)))))
+        (add-hook 'neuron-council-rpc-jobs-hook #'count)
+        (unwind-protect
+            (progn
+              (dotimes (n 7) (capture-memory-with-council-async (format "Claim %d" n) nil n))
+              (should (= 7 (length neuron-council-rpc-jobs)))
+              (neuron-council-test-pending-over))
+          (remove-hook 'neuron-council-rpc-jobs-hook #'count)))
+      (should (= most 2))
+      (should (equal (neuron-council-test-stored-first) '(0 1 2 3 4 5 6)))
+      (dolist (message (neuron-council-test-seen "council/verify"))
+        (should (eq t (plist-get (plist-get message :params) :background)))))))
+
+(ert-deftest neuron-council-test-pending-clock-that-is-set-back ()
+  (neuron-council-test-with nil
+    (let ((now 2000000000.0))
+      (cl-letf (((symbol-function 'float-time) (lambda (&rest _) (setq now (- now 50)))))
+        (dolist (n '(1 2 3)) (capture-memory-with-council-async (format "Claim %d" n) nil n)))
+      (neuron-council-test-pending-over)
+      (should (equal (neuron-council-test-stored-first) '(1 2 3))))))
+
+(ert-deftest neuron-council-test-pending-store-function-that-waits ()
+  "What comes in while a memory is being stored is stored behind it, once."
+  (neuron-council-test-with-ready [nil]
+    (let* ((inside 0)
+           (neuron-council-store-function
+            (lambda (&rest arguments)
+              (should (= 1 (setq inside (1+ inside))))
+              (let ((end (+ (float-time) 0.2)))
+                (while (< (float-time) end) (accept-process-output nil 0.02)))
+              (setq inside (1- inside))
+              (apply #'neuron-council-test-store arguments))))
+      (dolist (n '(1 2 3)) (capture-memory-with-council-async (format "Claim %d" n) nil n))
+      (neuron-council-test-pending-over)
+      (should (equal (neuron-council-test-stored-first) '(1 2 3))))))
+
+(ert-deftest neuron-council-test-pending-in-its-buffer ()
+  (neuron-council-test-with '(:verify [(:delay 0.3) nil])
+    (let* ((names nil)
+           (neuron-council-store-function (lambda (&rest _) (push (buffer-name) names))))
+      (with-temp-buffer
+        (rename-buffer "gone by then")
+        (capture-memory-with-council-async "Claim 1" nil))
+      (with-temp-buffer
+        (rename-buffer "there")
+        (capture-memory-with-council-async "Claim 2" nil)
+        (neuron-council-test-pending-over))
+      (should (equal (car names) "there"))
+      (should-not (equal (cadr names) "there")))))
+
+;;;; Cancelling
+
+(ert-deftest neuron-council-test-pending-cancel-one-that-has-not-its-turn ()
+  (neuron-council-test-with '(:verify [(:delay 0.3)])
+    (let ((jobs (mapcar (lambda (n) (capture-memory-with-council-async (format "Claim %d" n) nil n)) '(1 2 3 4))))
+      (should (eq 'made (neuron-council-job-state (nth 2 jobs))))
+      (should (neuron-council-cancel (nth 2 jobs)))
+      (should (neuron-council-cancel (nth 0 jobs)))
+      (neuron-council-test-pending-over)
+      (should (equal (neuron-council-test-stored-first) '(2 4)))
+      (should-not (member "Claim 3" (neuron-council-test-asked)))
+      (should-not (neuron-council-test-folder "unsent")))))
+
+(ert-deftest neuron-council-test-pending-forget ()
+  (neuron-council-test-with '(:verify [(:delay 0.3)])
+    (dolist (n '(1 2 3)) (capture-memory-with-council-async (format "Claim %d" n) nil n))
+    (neuron-council-pending-forget (neuron-council-pending--memory-id (nth 1 neuron-council-pending--queue)))
+    (should (= 2 (length (neuron-council-test-folder "pending"))))
+    (neuron-council-test-pending-over)
+    (should (equal (neuron-council-test-stored-first) '(1 3)))))
+
+;;;; Files
+
+(ert-deftest neuron-council-test-pending-is-kept-before-it-is-sent ()
+  (neuron-council-test-with nil
+    (let ((seen nil) (submit (symbol-function 'neuron-council-rpc-submit)))
+      (cl-letf (((symbol-function 'neuron-council-rpc-submit)
+                 (lambda (job)
+                   (let* ((name (car (neuron-council-test-folder "pending")))
+                          (file (concat neuron-council-test-home "council/pending/" name)))
+                     (setq seen (list name (file-modes file) (file-modes (file-name-directory file))
+                                      (with-temp-buffer (insert-file-contents file) (read (current-buffer)))
+                                      (neuron-council-job-params job))))
+                   (funcall submit job))))
+        (capture-memory-with-council-async (propertize "A claim" 'face 'bold) "A context" 'node :kind "fact"))
+      (pcase-let* ((`(,name ,mode ,folder-mode ,record ,params) seen)
+                   (id (plist-get params :id)))
+        (should (equal name (format "%s.%d.eld" id (emacs-pid))))
+        (should (= mode #o600))
+        (should (= folder-mode #o700))
+        (should (equal (plist-get record :claim) "A claim"))
+        (should (equal (plist-get record :context) "A context"))
+        (should (equal (plist-get record :store-args) '(node :kind "fact")))
+        ;; One file for one claim.
+        (should-not (neuron-council-test-folder "unsent"))
+        (neuron-council-test-pending-over)
+        (should (equal id (plist-get (cdddr (car neuron-council-test-stored)) :council-id)))
+        (should-not (neuron-council-test-folder "unsent"))))))
+
+(ert-deftest neuron-council-test-pending-costs-little ()
+  "Submitting the largest memory takes less than 40 ms of processor time."
+  (neuron-council-test-with-ready [nil]
+    (let ((best 1000))
+      (dotimes (n 10)
+        (let ((start (float-time (get-internal-run-time))))
+          (capture-memory-with-council-async (make-string 8000 ?é) (make-string 24000 ?x) n :text (make-string 8000 ?é))
+          (setq best (min best (* 1000 (- (float-time (get-internal-run-time)) start))))))
+      (message "Submitting a memory takes %.2f ms" best)
+      (should (< best 40)))
+    (neuron-council-test-pending-over)))
+
+(ert-deftest neuron-council-test-pending-what-no-file-keeps ()
+  "It is judged and stored by this Emacs, in its turn, and at exit at the latest."
+  (neuron-council-test-with nil
+    (let ((marker (with-temp-buffer (point-marker))) (text "kept"))
+      (capture-memory-with-council-async "Claim 1" nil (current-buffer))
+      (capture-memory-with-council-async "Claim 2" nil marker)
+      (capture-memory-with-council-async "Claim 3" nil (lambda () text))
+      (capture-memory-with-council-async "Claim 4" nil 4)
+      (should (= 1 (length (neuron-council-test-folder "pending"))))
+      (neuron-council-test-pending-over)
+      (pcase (neuron-council-test-stored-first)
+        (`(,buffer ,marker-then ,function 4)
+         (should (eq buffer (current-buffer)))
+         (should (eq marker-then marker))
+         (should (equal (funcall function) "kept")))
+        (other (ert-fail other))))
+    ;; Where no server judged it, its claim waits for one.
+    (neuron-council-stop)
+    (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve")))
+      (capture-memory-with-council-async "Claim 5" "A context" (current-buffer))
+      (neuron-council-test-pending-over))
+    (should (= 1 (length (neuron-council-test-folder "unsent"))))))
+
+(ert-deftest neuron-council-test-pending-home-that-cannot-be-written ()
+  (neuron-council-test-with nil
+    (let ((process-environment (cons "NEURON_HOME=/proc/nowhere" process-environment)))
+      (should (cl-some (lambda (text) (string-match-p "cannot be kept in a file" text))
+                       (neuron-council-test-messages
+                         (capture-memory-with-council-async "A claim" nil 'node))))
+      (neuron-council-test-until neuron-council-test-stored)
+      (should (equal (plist-get (cdr (car neuron-council-test-stored)) :council-tags) '("verified"))))))
+
+(ert-deftest neuron-council-test-pending-becomes-unsent ()
+  "Without a server the memory is stored, and its claim waits for one, in one file."
+  (neuron-council-test-with nil
+    (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve")))
+      (capture-memory-with-council-async "Claim 1" "A context" 'node)
+      (neuron-council-test-pending-over))
+    (let ((id (plist-get (cdr (car neuron-council-test-stored)) :council-id)) (heard nil))
+      (should (equal (neuron-council-test-folder "unsent") (list (concat id ".eld"))))
+      (let ((neuron-council-reevaluated-functions (list (lambda (id _) (push id heard)))))
+        (neuron-council-rpc--ensure)
+        (neuron-council-test-until (null (neuron-council-test-folder "unsent"))))
+      (should (equal heard (list id)))
+      (should (equal (neuron-council-test-asked) '("Claim 1")))
+      (should (= 1 (length neuron-council-test-stored))))))
+
+;;;; Store functions that fail
+
+(ert-deftest neuron-council-test-pending-store-function-that-fails ()
+  "The memory is kept with its verdict; the next ones are stored; it can be tried again."
+  (dolist (fail (list (lambda () (error "The disk is full")) (lambda () (signal 'quit nil)) (lambda () (throw 'out t))))
+    (dolist (argument (list "kept in a file" (current-buffer)))
+      (neuron-council-test-with '(:verify [(:verdict (:confidence 0.3)) nil])
+        (let* ((broken t)
+               (neuron-council-store-function
+                (lambda (&rest arguments)
+                  (when (and broken (equal (car arguments) argument)) (funcall fail))
+                  (apply #'neuron-council-test-store arguments)))
+               (messages (neuron-council-test-messages
+                           (catch 'out
+                             (capture-memory-with-council-async "Claim 1" nil argument)
+                             (neuron-council-test-until (null neuron-council-rpc-jobs)))
+                           (capture-memory-with-council-async "Claim 2" nil 2)
+                           (neuron-council-test-until (and neuron-council-test-stored (null neuron-council-rpc-jobs))))))
+          (should (cl-some (lambda (text) (string-match-p "could not be stored: .*it is kept.*resume-pending" text))
+                           messages))
+          (should (equal (neuron-council-test-stored-first) '(2)))
+          (should-not (string-match-p "Claim" (with-current-buffer (neuron-council-log-buffer)
+                                                (let ((case-fold-search nil)) (buffer-string)))))
+          (should (= (if (stringp argument) 1 0) (length (neuron-council-test-folder "pending"))))
+          (should (eq 'unstored (plist-get (cl-find "Claim 1" neuron-council-verdicts
+                                                    :key (lambda (each) (plist-get each :claim)) :test #'equal)
+                                           :fate)))
+          (should (neuron-council-pending-p))
+          (setq broken nil)
+          (should (= 1 (neuron-council-resume-pending)))
+          (neuron-council-test-pending-over)
+          (should-not (neuron-council-pending-p))
+          (should (equal (neuron-council-test-stored-first) (list 2 argument)))
+          ;; Its verdict was known: the council was not asked again.
+          (should (equal (neuron-council-test-asked) '("Claim 1" "Claim 2")))
+          (should (equal (plist-get (cdr (car neuron-council-test-stored)) :council-tags)
+                         '("unverified" "council-flagged"))))))))
+
+(ert-deftest neuron-council-test-pending-unjudged-and-not-stored ()
+  "A memory that was neither judged nor stored is judged at the next try."
+  (neuron-council-test-with nil
+    (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve"))
+          (neuron-council-store-function (lambda (&rest _) (error "The disk is full"))))
+      (capture-memory-with-council-async "Claim 1" nil 1)
+      (neuron-council-test-until (null neuron-council-rpc-jobs)))
+    (should (= 1 (length (neuron-council-test-folder "pending"))))
+    (should-not (neuron-council-test-folder "unsent"))
+    (neuron-council-resume-pending)
+    (neuron-council-test-pending-over)
+    (should (equal (plist-get (cdr (car neuron-council-test-stored)) :council-tags) '("verified")))))
+
+;;;; Another life
+
+(ert-deftest neuron-council-test-pending-survives-kill-9 ()
+  "The next Emacs stores what the dead one left: once, in order, with the same ids, before its own."
+  (neuron-council-test-with '(:verify [(:delay 60)])
+    (let* ((child (neuron-council-test-in-emacs
+                   '(setq neuron-council-store-function #'ignore)
+                   '(dolist (n '(1 2 3)) (capture-memory-with-council-async (format "Claim %d" n) nil n :text "é\n\"x\""))
+                   '(while t (accept-process-output nil 0.1))))
+           (names (neuron-council-test-until (let ((names (neuron-council-test-folder "pending")))
+                                               (and (= 3 (length names)) names))))
+           (ids (mapcar (lambda (name) (substring name 0 36)) names)))
+      (should (equal names (mapcar (lambda (id) (format "%s.%d.eld" id (process-id child))) ids)))
+      ;; A living Emacs keeps its own.
+      (should (zerop (neuron-council-resume-pending)))
+      (signal-process child 'SIGKILL)
+      (neuron-council-test-until (not (process-live-p child)))
+      (should (equal names (neuron-council-test-folder "pending")))
+      (let ((neuron-council-server-command (neuron-council-test-command '(:verify [(:delay 0.2) nil]))))
+        (capture-memory-with-council-async "Claim 4" nil 4)
+        (neuron-council-test-until (= 4 (length neuron-council-test-stored)))
+        (neuron-council-test-pending-over)
+        ;; It was asked about before a server was ready, and still stored behind the older ones.
+        (should (equal (neuron-council-test-stored-first) '(1 2 3 4)))
+        (dolist (stored (cdr neuron-council-test-stored))
+          (should (equal (plist-get (cdr stored) :text) "é\n\"x\""))
+          (should (member (plist-get (cdr stored) :council-id) ids)))
+        (should-not (neuron-council-test-folder "unsent"))))))
+
+(ert-deftest neuron-council-test-pending-earlier-lives-come-first ()
+  (neuron-council-test-with '(:verify [(:delay 0.3) nil])
+    (dolist (n '(2 1 3)) (neuron-council-test-pending-keep n))
+    (neuron-council-test-pending-keep 4 :verdict (list :id (neuron-council-test-uuid 4) :claim "Claim 4" :confidence 0.3
+                                                       :tags '("council-flagged") :summary "s"))
+    (should (= 4 (neuron-council-resume-pending)))
+    (capture-memory-with-council-async "Claim 5" nil 5)
+    (should-not neuron-council-test-stored)
+    (neuron-council-test-pending-over)
+    (should (equal (neuron-council-test-stored-first) '(1 2 3 4 5)))
+    (should (equal (sort (neuron-council-test-asked) #'string<) '("Claim 1" "Claim 2" "Claim 3" "Claim 5")))
+    (should (equal (mapcar (lambda (stored) (plist-get (cdr stored) :council-id)) (cdr neuron-council-test-stored))
+                   (mapcar #'neuron-council-test-uuid '(4 3 2 1))))))
+
+(ert-deftest neuron-council-test-pending-resumes-when-a-server-is-ready ()
+  (neuron-council-test-with nil
+    (neuron-council-test-pending-keep 1)
+    (let ((neuron-council-store-function 'engram-write-that-is-not-there))
+      (should (cl-some (lambda (text) (string-match-p "Memories wait.*engram-write-that-is-not-there" text))
+                       (neuron-council-test-messages
+                         (neuron-council-rpc--ensure)
+                         (neuron-council-test-until (neuron-council-rpc-ready-p))
+                         (accept-process-output nil 0.1))))
+      (should (neuron-council-test-folder "pending")))
+    (neuron-council-restart)
+    (neuron-council-test-pending-over)
+    (should (equal (neuron-council-test-stored-first) '(1)))))
+
+(ert-deftest neuron-council-test-pending-two-editors ()
+  "Two Emacsen that start at once store each memory once."
+  (neuron-council-test-with nil
+    (let ((out (make-temp-file "neuron-council-test-")) (children nil))
+      (unwind-protect
+          (progn
+            (dotimes (n 8) (neuron-council-test-pending-keep n))
+            (dotimes (_ 2)
+              (push (neuron-council-test-in-emacs
+                     `(setq neuron-council-store-function
+                            (lambda (n &rest _) (write-region (format "%d\n" n) nil ,out t 'quiet)))
+                     '(neuron-council-resume-pending)
+                     '(while (neuron-council-files-list (neuron-council-pending-folder))
+                        (accept-process-output nil 0.05)))
+                    children))
+            (neuron-council-test-until (not (cl-some #'process-live-p children)))
+            (should (equal (mapcar #'process-exit-status children) '(0 0)))
+            (with-temp-buffer
+              (insert-file-contents out)
+              (should (equal (sort (split-string (buffer-string) "\n" t) #'string<)
+                             '("0" "1" "2" "3" "4" "5" "6" "7")))))
+        (delete-file out)))))
+
+(ert-deftest neuron-council-test-pending-files-that-are-broken ()
+  "They are set aside, and the rest is stored."
+  (neuron-council-test-with nil
+    (let ((folder (neuron-council-pending-folder)))
+      (neuron-council-test-pending-keep 3)
+      (write-region "(:version 1" nil (concat folder (neuron-council-test-uuid 1) ".eld") nil 'quiet)
+      (neuron-council-test-pending-keep 2 :verdict '(:tags "odd"))
+      (write-region "mine" nil (concat folder "notes.txt") nil 'quiet)
+      (should (= 1 (neuron-council-resume-pending)))
+      (neuron-council-test-until neuron-council-test-stored)
+      (should (equal (neuron-council-test-stored-first) '(3)))
+      (should (= 2 (cl-count-if (lambda (name) (string-suffix-p ".broken" name)) (directory-files folder)))))))
+
+(ert-deftest neuron-council-test-pending-polite-exit ()
+  "All are stored at once and in order, those that have not their turn too; their claims wait for a server."
+  (neuron-council-test-with '(:verify [(:delay 60)])
+    (let ((out (make-temp-file "neuron-council-test-")))
+      (unwind-protect
+          (let ((child (neuron-council-test-in-emacs
+                        `(setq neuron-council-store-function
+                               (let ((failed nil))
+                                 (lambda (what &rest _)
+                                   ;; What no file keeps is tried a last time.
+                                   (when (and (bufferp what) (not failed))
+                                     (setq failed t)
+                                     (error "Not now"))
+                                   (write-region (format "%s\n" what) nil ,out t 'quiet))))
+                        '(capture-memory-with-council-async "Claim 0" nil (current-buffer))
+                        '(dolist (n '(1 2 3 4)) (capture-memory-with-council-async (format "Claim %d" n) nil n)))))
+            (neuron-council-test-until (not (process-live-p child)))
+            (should (equal 0 (process-exit-status child)))
+            (with-temp-buffer
+              (insert-file-contents out)
+              (should (equal (buffer-string) "1\n2\n3\n4\n*scratch*\n")))
+            (should-not (neuron-council-test-folder "pending"))
+            (should (= 5 (length (neuron-council-test-folder "unsent")))))
+        (delete-file out)))))
+
+;;; pending-test.el ends here
