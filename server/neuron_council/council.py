@@ -43,6 +43,8 @@ OnReevaluated = Callable[[Announcement], None]
 
 _NEEDS_MENDING = frozenset({FailureKind.MODEL_NOT_FOUND, FailureKind.UNAUTHORIZED, FailureKind.CONTEXT_OVERFLOW})
 """Failures that waiting does not cure, so that a warning says what to mend."""
+_WAITING_CURES = frozenset({FailureKind.UNREACHABLE, FailureKind.NOT_LOADED})
+"""Failures of members that may be back without anybody's doing."""
 
 MOST_UNWRITTEN = 10_000
 """Verdicts that are kept in memory at most while the ledger cannot be written."""
@@ -366,7 +368,7 @@ class Council:
         key = await self._key(due.pack)
         deadline_s = self._settings.council.deadline_s
         verdict, about = await self._judge(due.pack, None, deadline_s, lambda: False)
-        if verdict.outcome.status is Status.UNAVAILABLE:
+        if verdict.outcome.status is Status.UNAVAILABLE or _waits_for_members(verdict.debate):
             return False
         cache_key = key if _may_answer_again(verdict.debate, verdict.report) else None
         kept = await self._keeper.write(
@@ -444,6 +446,13 @@ def _shared_weights(board: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def _warned(verdict: Verdict, warnings: Sequence[str]) -> Verdict:
     return evolve(verdict, warnings=(*verdict.warnings, *warnings)) if warnings else verdict
+
+
+def _waits_for_members(debate: DebateResult) -> bool:
+    """Whether too few members could be asked, and enough of the others may be back later."""
+    askable = sum(vote.was_askable for vote in debate.votes)
+    away = sum(vote.failure is not None and vote.failure.kind in _WAITING_CURES for vote in debate.votes)
+    return debate.lost or askable < MIN_VALID_AGENTS <= askable + away
 
 
 def _may_answer_again(debate: DebateResult, report: VerificationReport) -> bool:

@@ -77,12 +77,14 @@ def test_a_list_of_nonsense(shell, arguments):
 
 def test_a_verdict_is_shown(shell):
     shell.keep(split := judged("Tea is a drink.", "Notes say: tea is a drink.", votes="ppc"))
+    assert shell("show", split.id).out.endswith(f"\n\nto decide it: neuron-council review {split.id} accept|reject\n")
     assert shell("review", split.id, "accept", "--note", "Of course.").code == 0
     said = shell("show", split.id)
     assert said.code == 0
     for text in (split.id, "claim: Tea is a drink.", "context: Notes say", "accepted by a person", "Of course."):
         assert text in said.out
     assert "2/3 council members" in said.out
+    assert "to decide it" not in said.out
     shown = json.loads(shell("show", "--json", split.id).out)
     assert (shown["id"], shown["review"]["note"]) == (split.id, "Of course.")
 

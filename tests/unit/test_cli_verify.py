@@ -32,18 +32,30 @@ def test_a_verdict_for_people(shell, asked):
     assert asked == [ContextPack("Tea is a drink.", "Notes.")]
     assert said.out.splitlines() == [
         "2/3 council members agree this is plausible.",
-        "emitted, confidence 0.65, council-split; 1.4 s",
+        "emitted (T3: may be stored), confidence 0.65, council-split; 1.4 s",
         "",
         "  neuron: plausible. It is.",
         "  neuron-ft: plausible. So it is.",
-        "  dolphin: uncertain. timeout: No answer in 10 s.",
+        "  dolphin: no vote (timeout). No answer in 10 s.",
         "  dolphin, as contrarian, does not refute the claim. Nothing says so.",
         "",
         "domain: verified",
         "  ok  claim-is-data: No order.",
         "",
         "warning: A warning.",
+        "",
+        "id: 550e8400-e29b-41d4-a716-446655440000",
+        "context: Notes.",
+        "to decide it: neuron-council review 550e8400-e29b-41d4-a716-446655440000 accept|reject",
     ]
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_long_context_is_shown_shortened_and_none_not_at_all(shell):
+    said = shell("verify", "Tea is a drink.", "Notes say\n" * 100)
+    (line,) = (line for line in said.out.splitlines() if line.startswith("context: "))
+    assert (len(line), line[-1]) == (100, "…")
+    assert "context: " not in shell("verify", "Tea is a drink.").out
 
 
 @pytest.mark.usefixtures("asked")

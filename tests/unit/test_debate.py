@@ -19,7 +19,7 @@ from neuron_council.evidence.pack import QUOTABLE, ContextPack
 from neuron_council.evidence.scoring import MAX_REPLY
 from neuron_council.maker.adapter import ModelState, Prompt, Reply, Token
 from neuron_council.maker.board import Board, BoundMember
-from neuron_council.maker.debate import DebateEngine, Held
+from neuron_council.maker.debate import CURES, DebateEngine, Held
 from neuron_council.maker.turn import Turns
 from support import BARE_PACK, CLAIM, CONTEXT, PACK, until
 
@@ -356,7 +356,9 @@ async def test_a_failure_is_recorded_and_stops_nobody(kind: FailureKind) -> None
     broken = Fake([err(kind)])
     held = await hold(Fake(), broken, Fake())
     vote = held.loop.votes[1]
-    assert vote.failure == Failure(kind, "It failed.")
+    assert vote.failure
+    assert vote.failure.kind == kind
+    assert vote.failure.message == f"It failed. {CURES.get(kind, '')}".strip()
     assert (vote.label, vote.is_valid, vote.strength) == (Label.UNCERTAIN, False, None)
     assert [held.loop.votes[seat].is_valid for seat in (0, 2)] == [True, True]
     assert len(broken.prompts) == 1  # nothing but an unparsable reply is asked for again

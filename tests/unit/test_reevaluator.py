@@ -21,7 +21,7 @@ from neuron_council.ledger.keeper import Keeper
 from neuron_council.ledger.ledger import FILE, Announcement, Due, Ledger
 from neuron_council.maker.adapter import BackendState
 from neuron_council.reevaluator import Reevaluator
-from support import NEURON, PACK, Stub, closing, refusing_url, settings, until
+from support import DOLPHIN, NEURON, NEURON_FT, PACK, Stub, closing, refusing_url, seats, settings, until
 from verdicts import ABOUT, judged, unavailable
 
 TEA = ContextPack("Tea is a drink.")
@@ -420,6 +420,75 @@ async def test_a_missing_model_keeps_the_claim_in_the_queue(stub: Stub, servers:
     await until(lambda: told, within_s=10)
     assert told[0].old == old.id
     assert await council.reevaluate() == 0
+
+
+def in_part(*elsewhere: str) -> list[dict[str, Any]]:
+    """The default board, of which all but the first member are ELSEWHERE."""
+    first, *others = seats(NEURON, NEURON_FT, DOLPHIN)
+    return [first, *({**entry, "base_url": url} for entry, url in zip(others, elsewhere, strict=True))]
+
+
+async def tried(stub: Stub) -> None:
+    """Wait until the queue was worked, and whether that settled it is known."""
+    await until(lambda: stub.votes(NEURON), within_s=10)
+    await until(lambda: stub.votes(NEURON)[0].end)
+    await asyncio.sleep(0.2)
+
+
+async def test_part_of_the_board_does_not_settle_what_the_rest_may_judge(stub: Stub, servers: Servers) -> None:
+    away, _ = await servers(refusing_url())
+    old = await away.verify(PACK)
+    await away.close()
+    part, told = await servers(stub.url, member=in_part(refusing_url(), refusing_url()))
+    await tried(stub)
+    assert (await part.health()).pending == 1
+    assert (told, len((await part.list()).entries)) == ([], 1)
+    await part.close()
+    whole, told = await servers(stub.url)
+    await whole.reevaluate()
+    await until(lambda: told, within_s=10)
+    assert (told[0].old, told[0].verdict.outcome.tags) == (old.id, ("verified",))
+    assert (await whole.health()).pending == 0
+
+
+async def test_two_of_three_are_a_board(stub: Stub, servers: Servers) -> None:
+    away, _ = await servers(refusing_url())
+    await away.verify(PACK)
+    await away.close()
+    council, told = await servers(stub.url, member=in_part(stub.url, refusing_url()))
+    await until(lambda: told, within_s=10)
+    assert told[0].verdict.report.consensus.valid == 2
+    assert (await council.health()).pending == 0
+
+
+async def test_members_that_only_a_person_can_bring_back_are_not_waited_for(stub: Stub, servers: Servers) -> None:
+    away, _ = await servers(refusing_url())
+    await away.verify(PACK)
+    await away.close()
+    stub.script(installed=[NEURON])
+    council, told = await servers(stub.url)
+    await until(lambda: told, within_s=10)
+    assert told[0].verdict.report.parked_reason == "no-quorum"
+    assert (await council.health()).pending == 0
+
+
+async def test_a_backend_that_goes_away_in_the_debate_leaves_the_claim_queued(stub: Stub, servers: Servers) -> None:
+    away, _ = await servers(refusing_url())
+    await away.verify(PACK)
+    await away.close()
+    # The ballots differ, so a second loop is due; nobody is left for it.
+    votes = {NEURON: "plausible", NEURON_FT: "uncertain", DOLPHIN: "confabulation"}
+    stub.script(
+        models={model: {"by_call": [{"ballot": ballot}, {"fault": "close"}]} for model, ballot in votes.items()}
+    )
+    council, told = await servers(stub.url)
+    await until(lambda: len(stub.votes()) >= 6, within_s=10)
+    await asyncio.sleep(0.3)
+    assert (told, (await council.health()).pending) == ([], 1)
+    stub.script()
+    await council.reevaluate()
+    await until(lambda: told, within_s=10)
+    assert told[0].verdict.outcome.tags == ("verified",)
 
 
 async def test_two_servers_settle_each_claim_once_and_both_clients_are_told(

@@ -1,30 +1,55 @@
-"""A stored verdict as a person reads it in a terminal."""
+"""A verdict as a person reads it in a terminal, with what is to be done about it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_council.cli.terminal import moment, one_line
+from neuron_council.cli.terminal import columns, moment, one_line, shortened
+from neuron_council.evidence.report import Status
+from neuron_council.ledger.ledger import REVIEWABLE
 from neuron_council.rpc.report import render
 
 if TYPE_CHECKING:
+    from neuron_council.evidence.pack import ContextPack
+    from neuron_council.evidence.verdict import Verdict
     from neuron_council.ledger.ledger import Review, Shown
+
+WIDTH = 100
+"""Columns of a line that is shortened, where no terminal says how many it has."""
+
+
+def render_answer(verdict: Verdict) -> str:
+    """A verdict just given: its id, the beginning of what it was judged against, and the next step."""
+    context = [shortened(line, columns() or WIDTH) for line in _context(verdict.pack)]
+    return "\n".join([render(verdict), "", f"id: {verdict.id}", *context, *next_step(verdict)])
 
 
 def render_shown(shown: Shown) -> str:
-    """A stored verdict, with its claim, when it was given, and what is beside it."""
+    """A stored verdict, with its claim and context whole, when it was given, what is beside it, and the next step."""
     pack = shown.verdict.pack
-    head = [f"{shown.verdict.id}, {moment(shown.at)}", f"claim: {one_line(pack.claim)}"]
-    if pack.has_context:
-        head.append(f"context: {one_line(pack.context)}")
+    head = [f"{shown.verdict.id}, {moment(shown.at)}", f"claim: {one_line(pack.claim)}", *_context(pack)]
     if shown.supersedes:
         head.append(f"supersedes: {shown.supersedes}")
     if shown.review:
         head.append(render_review(shown.review))
-    return "\n".join([*head, "", render(shown.verdict)])
+    step = [] if shown.review else next_step(shown.verdict)
+    return "\n".join([*head, "", render(shown.verdict), *(["", *step] if step else [])])
 
 
 def render_review(review: Review) -> str:
     """What a person decided, and when."""
     note = f": {one_line(review.note)}" if review.note else ""
     return f"{review.decision}ed by a person, {moment(review.at)}{note}"
+
+
+def next_step(verdict: Verdict) -> list[str]:
+    """What a person may do about VERDICT; nothing where nothing is left to do."""
+    if REVIEWABLE & set(verdict.outcome.tags):
+        return [f"to decide it: neuron-council review {verdict.id} accept|reject"]
+    if verdict.outcome.status is Status.UNAVAILABLE:
+        return ["a server judges it when its members can be asked; what they lack: neuron-council doctor"]
+    return []
+
+
+def _context(pack: ContextPack) -> list[str]:
+    return [f"context: {one_line(pack.context)}"] if pack.has_context else []

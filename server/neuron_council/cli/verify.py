@@ -32,10 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     from pygls.exceptions import JsonRpcInvalidParams
 
+    from neuron_council.cli.report import render_answer
     from neuron_council.rpc import wire
     from neuron_council.rpc.message import cleaned
     from neuron_council.rpc.params import VerifyParams, structure
-    from neuron_council.rpc.report import render
 
     if arguments.claim == STDIN and arguments.context == STDIN:
         complain("claim and context cannot both come from stdin; give one of them as an argument")
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         complain(str(error))
         return exits.USAGE
     verdict = asyncio.run(_judge(params, session.settings()))
-    tell(as_json(cleaned(wire.verdict(verdict)), indent=2) if arguments.json else render(verdict))
+    tell(as_json(cleaned(wire.verdict(verdict)), indent=2) if arguments.json else render_answer(verdict))
     return exit_code(verdict)
 
 

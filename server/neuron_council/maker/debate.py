@@ -32,6 +32,14 @@ JUST_NOW_MS = 1000
 """Milliseconds for which a vote is proof that its model is resident."""
 PROMPTLY_S = 0.05
 """Seconds within which a turn has come at once."""
+CURES = {
+    FailureKind.BUSY: "Ask again later, or let the backend take more requests at a time.",
+    FailureKind.HTTP_ERROR: "The log of the backend, or council.log, says more.",
+    FailureKind.MALFORMED: "If it stays so, look whether council.toml names a model server there.",
+    FailureKind.UNPARSABLE: "If it stays so, name another model in council.toml.",
+    FailureKind.TOO_LARGE: "If it stays so, name another model in council.toml.",
+}
+"""What to do about failures that do not say so themselves, whichever backend had them."""
 
 
 @frozen
@@ -146,6 +154,8 @@ class DebateEngine:
             log.error("member %s: unexpected %s", seat.member.id, type(error).__name__)  # noqa: TRY400 - as above
             result = Err(Failure(FailureKind.HTTP_ERROR, f"{seat.member.id}: unexpected {type(error).__name__}."))
         ended = self._clock()
+        if isinstance(result, Err) and (cure := CURES.get(result.failure.kind)):
+            result = Err(evolve(result.failure, message=f"{result.failure.message} {cure}"))
         return _Answer(result, self._ms(began if stage == "asking" else ended), self._ms(ended), was_cut)
 
     async def _resident(self, seat: BoundMember) -> Failure | None:

@@ -39,7 +39,10 @@ class OpenAIBackend:
 
     def line(self) -> Line:
         """A new HTTP line to the server."""
-        cures = {FailureKind.UNREACHABLE: "Start the server, or mend the member's `base_url` in council.toml."}
+        cures = {
+            FailureKind.UNREACHABLE: "Start the server, or mend the member's `base_url` in council.toml.",
+            FailureKind.UNAUTHORIZED: "Give its key, with `options.api_key_env` in council.toml.",
+        }
         return Line(self.url, cures=cures, api_key=self._api_key, connections=self._connections + 1)
 
     def adapter(self, spec: MemberSpec) -> Adapter:

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING
+
+from neuron_council.evidence.debate import ParkedReason
+from neuron_council.evidence.report import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from neuron_council.evidence.verdict import Verdict
+    from neuron_council.evidence.debate import Vote
+    from neuron_council.evidence.verdict import Outcome, Verdict
+
+TIERS = {"T3": "may be stored", "T4": "a person decides"}
+"""What a tier means for who asked."""
+PARKED = {
+    ParkedReason.LOOPS: "It was debated as often as `max_loops` allows, and its evidence did not settle it.",
+    ParkedReason.NO_MOVEMENT: "Its last loop repeated the one before, as the next would; another context may move it.",
+    ParkedReason.NO_QUORUM: "Too few members could be asked; once they can be, verify it again.",
+    ParkedReason.DEADLINE: "Its time ran out; verify it again, raise `deadline_s`, or name faster models.",
+}
+"""Why the council debated no further, and what else than a decision may help."""
 
 MOST_COLUMNS = 2_000
 """Characters of a line in a hover at most."""
@@ -37,14 +52,13 @@ def render(verdict: Verdict) -> str:
     """What the council says, who said what, and what the checker found, in lines of any length."""
     outcome = verdict.outcome
     lines = [
-        plain(outcome.summary),
-        f"{outcome.status.value}, confidence {outcome.confidence:.2f}, {', '.join(outcome.tags)}; "
+        _summary(outcome),
+        f"{_standing(outcome)}, confidence {outcome.confidence:.2f}, {', '.join(outcome.tags)}; "
         f"{verdict.latency_ms / 1000:.1f} s",
-        "",
     ]
-    for vote in verdict.votes:
-        said = vote.rationale if vote.failure is None else f"{vote.failure.kind.value}: {vote.failure.message}"
-        lines.append(f"  {vote.member.id}: {vote.label.value}. {plain(said)}")
+    if reason := verdict.report.parked_reason:
+        lines.append(PARKED[reason])
+    lines += ["", *_votes(verdict)]
     if (challenge := verdict.report.challenge) is not None:
         said = challenge.argument if challenge.failure is None else challenge.failure.message
         held = "refutes the claim" if challenge.refuted else "does not refute the claim"
@@ -52,8 +66,10 @@ def render(verdict: Verdict) -> str:
     for lens in verdict.report.lenses:
         lines += ["", f"{lens.lens}: {lens.status.value}"]
         lines += [f"  {'ok' if f.proven else 'NOT PROVEN'}  {f.oracle}: {plain(f.evidence)}" for f in lens.findings]
-    if verdict.warnings:
-        lines += ["", *(f"warning: {plain(warning)}" for warning in verdict.warnings)]
+    # What a vote failed of stands beside it already.
+    told = {vote.failure.message for vote in verdict.votes if vote.failure}
+    if warnings := [warning for warning in verdict.warnings if warning not in told]:
+        lines += ["", *(f"warning: {plain(warning)}" for warning in warnings)]
     return "\n".join(lines)
 
 
@@ -72,6 +88,33 @@ def hover(verdict: Verdict, *, is_markdown: bool) -> str:
     fence = "`" * max(3, *(len(run) + 1 for run in _BACKTICKS.findall(report)), 3)
     heading = f"**Neuron Council: {verdict.outcome.status.value}, confidence {verdict.outcome.confidence:.2f}**"
     return f"{heading}\n\n{fence}text\n{report}\n{fence}"
+
+
+def _summary(outcome: Outcome) -> str:
+    """The summary; of an unavailable verdict without the reasons, which stand beside the votes."""
+    if outcome.status is Status.UNAVAILABLE:
+        return "Council unavailable: no member could be asked."
+    return plain(outcome.summary)
+
+
+def _standing(outcome: Outcome) -> str:
+    means = f" ({outcome.tier}: {TIERS[outcome.tier]})" if outcome.tier else ""
+    return f"{outcome.status.value}{means}"
+
+
+def _votes(verdict: Verdict) -> Iterator[str]:
+    """A line for each vote; members that failed alike, side by side, share one."""
+
+    def likeness(vote: Vote) -> object:
+        return vote.failure or vote.member
+
+    for _, alike in groupby(verdict.votes, likeness):
+        votes = list(alike)
+        names, failure = ", ".join(vote.member.id for vote in votes), votes[0].failure
+        if failure is None:
+            yield f"  {names}: {votes[0].label.value}. {plain(votes[0].rationale)}"
+        else:
+            yield f"  {names}: no vote ({failure.kind.value}). {plain(failure.message)}"
 
 
 def _against(verdict: Verdict) -> Iterator[str]:
