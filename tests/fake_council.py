@@ -97,7 +97,8 @@ class FakeCouncil:
         self.released = asyncio.Event()
 
     async def start(self, on_reevaluated=None) -> None:
-        """Nothing is in the background, and nothing is announced."""
+        """Nothing is in the background; what ON_REEVALUATED is told is up to the test."""
+        self.announce = on_reevaluated
 
     async def close(self) -> None:
         self.closed = True

@@ -88,6 +88,20 @@ def test_signals(wire, number):
     assert wire.stderr == b""
 
 
+def test_what_comes_before_the_client_can_know_of_a_signal_is_answered(tmp_path, wire):
+    in_flight(wire, "stubborn")
+    wire.process.send_signal(signal.SIGTERM)
+    log = tmp_path / "logs" / "council.log"
+    until = time.monotonic() + PATIENCE_S
+    while "ending with exit code" not in log.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.002)
+    wire.send(*(request(n, "council/verify", {"claim": "wait " + "x" * 6500}) for n in range(9)))
+    assert ended_in_time(wire) == 128 + signal.SIGTERM
+    replies = [(m["id"], m["error"]["code"]) for m in wire.rest() if m.get("id") in range(9)]
+    assert sorted(replies) == [(n, -32800) for n in range(9)]
+
+
 def test_a_signal_before_the_first_message(tmp_path):
     with Wire(tmp_path, initialize=False) as wire:
         wire.process.send_signal(signal.SIGINT)
