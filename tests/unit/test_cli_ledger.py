@@ -28,7 +28,7 @@ def test_a_list_is_newest_first_and_on_one_line_each(shell):
     assert first.startswith(bad.id)
     assert first.endswith("0.30  unverified,council-flagged  Tea is a metal.")
     assert second.startswith(good.id)
-    assert second.endswith("0.85  verified  Tea is a drink. [2J")
+    assert second.endswith("0.85  verified  Tea is a drink.^[[2J")
 
 
 def test_a_list_is_filtered_and_paged(shell):

@@ -11,8 +11,9 @@ from neuron_council.cli import exits, program, terminal
 HOSTILE = "a\x1b[2Jb\r\nc\u202e  d\x00\x9b"
 
 
-def test_what_a_model_says_cannot_steer_the_terminal():
-    assert terminal.one_line(HOSTILE) == "a [2Jb c d"
+def test_what_a_model_says_cannot_steer_the_terminal(capsys):
+    terminal.complain(HOSTILE)
+    assert capsys.readouterr().err == "neuron-council: a^[[2Jb c\\u202e d^@\\u009b\n"
 
 
 @pytest.mark.parametrize("indent", [None, 2])

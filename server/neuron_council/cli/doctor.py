@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from neuron_council.cli import exits
-from neuron_council.cli.terminal import as_json, one_line, tell
+from neuron_council.cli.terminal import as_json, tell
+from neuron_council.rpc.report import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -48,9 +49,9 @@ def render(checks: list[Check]) -> str:
         if check.area != area:
             area = check.area
             lines += ["", area] if lines else [area]
-        lines.append(f"  {MARKS[check.state]:<9}{one_line(f'{check.name}: {check.says}')}")
+        lines.append(f"  {MARKS[check.state]:<9}{plain(f'{check.name}: {check.says}')}")
         if check.cure:
-            lines.append(f"{'':<11}-> {one_line(check.cure)}")
+            lines.append(f"{'':<11}-> {plain(check.cure)}")
     return "\n".join([*lines, "", _balance(checks)])
 
 

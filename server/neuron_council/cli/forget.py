@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from neuron_council.cli import exits, ids, session
-from neuron_council.cli.terminal import complain, one_line, tell
+from neuron_council.cli.terminal import complain, tell
+from neuron_council.rpc.report import plain
 from neuron_council.rpc.stdio import say
 
 if TYPE_CHECKING:
@@ -44,5 +45,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _agreed(claim: str) -> bool:
-    say(f"{one_line(claim)}\nForget this claim and every verdict on it, for good? Type yes:")
+    say(f"{plain(claim)}\nForget this claim and every verdict on it, for good? Type yes:")
     return sys.stdin.readline().strip().casefold() in ("y", "yes")

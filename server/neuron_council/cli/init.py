@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuron_council.cli import exits
-from neuron_council.cli.terminal import complain, one_line, tell
+from neuron_council.cli.terminal import complain, tell
+from neuron_council.rpc.report import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -175,7 +176,7 @@ def _reasons(choice: Choice, installed: int, fit: int) -> str:
     for number, model in enumerate(choice.models, 1):
         role = "contrarian" if number == len(choice.models) else "member"
         size = f"{model.size / 10**9:.1f} GB" if model.size else "of unknown size"
-        lines.append(f"  {one_line(model.name)}: {role}, family {one_line(model.family) or 'unknown'}, {size}")
+        lines.append(f"  {plain(model.name)}: {role}, family {plain(model.family) or 'unknown'}, {size}")
     if choice.families == SEATS:
         lines.append("Three families, so that one's blind spot is not the others'.")
     else:

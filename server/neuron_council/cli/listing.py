@@ -7,9 +7,10 @@ import datetime
 from typing import TYPE_CHECKING, Any
 
 from neuron_council.cli import exits, session
-from neuron_council.cli.terminal import as_json, columns, complain, moment, one_line, shortened, tell
+from neuron_council.cli.terminal import as_json, columns, complain, moment, shortened, tell
 from neuron_council.evidence.text import clean
 from neuron_council.ledger.limits import MAX_PAGE, PAGE
+from neuron_council.rpc.report import plain
 
 if TYPE_CHECKING:
     from neuron_council.ledger.ledger import Entry
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _line(entry: Entry) -> str:
     tags = [*entry.tags, *([f"{entry.review.decision}ed"] if entry.review else [])]
-    return f"{entry.id}  {moment(entry.at)}  {entry.confidence:.2f}  {','.join(tags)}  {one_line(entry.claim)}"
+    return f"{entry.id}  {moment(entry.at)}  {entry.confidence:.2f}  {','.join(tags)}  {plain(entry.claim)}"
 
 
 def _time(text: str) -> float:

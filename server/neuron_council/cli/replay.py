@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from neuron_council.cli import exits, ids, session
-from neuron_council.cli.terminal import as_json, one_line, tell
+from neuron_council.cli.terminal import as_json, tell
+from neuron_council.rpc.report import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -33,6 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
         tell(as_json(wire.replay(result), indent=2))
     else:
         for difference in result.differing:
-            tell(f"{difference.id}: {one_line(' '.join(difference.reasons))}")
+            tell(f"{difference.id}: {plain(' '.join(difference.reasons))}")
         tell(f"checked {result.checked}, identical {result.identical}, differing {len(result.differing)}")
     return exits.NO if result.differing else exits.DONE

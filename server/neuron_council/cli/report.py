@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_council.cli.terminal import columns, moment, one_line, shortened
+from neuron_council.cli.terminal import columns, moment, shortened
 from neuron_council.evidence.report import Status
 from neuron_council.ledger.ledger import REVIEWABLE
-from neuron_council.rpc.report import render
+from neuron_council.rpc.report import plain, render
 
 if TYPE_CHECKING:
     from neuron_council.evidence.pack import ContextPack
@@ -27,7 +27,7 @@ def render_answer(verdict: Verdict) -> str:
 def render_shown(shown: Shown) -> str:
     """A stored verdict, with its claim and context whole, when it was given, what is beside it, and the next step."""
     pack = shown.verdict.pack
-    head = [f"{shown.verdict.id}, {moment(shown.at)}", f"claim: {one_line(pack.claim)}", *_context(pack)]
+    head = [f"{shown.verdict.id}, {moment(shown.at)}", f"claim: {plain(pack.claim)}", *_context(pack)]
     if shown.supersedes:
         head.append(f"supersedes: {shown.supersedes}")
     if shown.review:
@@ -38,7 +38,7 @@ def render_shown(shown: Shown) -> str:
 
 def render_review(review: Review) -> str:
     """What a person decided, and when."""
-    note = f": {one_line(review.note)}" if review.note else ""
+    note = f": {plain(review.note)}" if review.note else ""
     return f"{review.decision}ed by a person, {moment(review.at)}{note}"
 
 
@@ -52,4 +52,4 @@ def next_step(verdict: Verdict) -> list[str]:
 
 
 def _context(pack: ContextPack) -> list[str]:
-    return [f"context: {one_line(pack.context)}"] if pack.has_context else []
+    return [f"context: {plain(pack.context)}"] if pack.has_context else []

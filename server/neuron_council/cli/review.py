@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from neuron_council.cli import exits, ids, session
-from neuron_council.cli.terminal import as_json, complain, one_line, tell
+from neuron_council.cli.terminal import as_json, complain, tell
 from neuron_council.evidence.pack import MAX_CLAIM
 from neuron_council.evidence.text import clean
+from neuron_council.rpc.report import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -36,5 +37,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         tell(as_json(wire.shown(shown), indent=2))
     elif shown.review:
-        tell(f"{one_line(shown.verdict.pack.claim)}\n{render_review(shown.review)}")
+        tell(f"{plain(shown.verdict.pack.claim)}\n{render_review(shown.review)}")
     return exits.DONE

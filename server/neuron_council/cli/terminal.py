@@ -10,6 +10,7 @@ from io import TextIOWrapper
 from typing import Any
 
 from neuron_council.evidence.text import clean
+from neuron_council.rpc import report
 from neuron_council.rpc.stdio import say
 
 STDIN = "-"
@@ -29,12 +30,7 @@ def tell(text: str, *, is_awaited: bool = False) -> None:
 
 def complain(text: str) -> None:
     """Say on one line of stderr what went wrong or is to be known."""
-    say(f"neuron-council: {one_line(text)}")
-
-
-def one_line(text: str) -> str:
-    """TEXT on one line and without control characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    say(f"neuron-council: {report.plain(text)}")
 
 
 def as_json(value: Any, *, indent: int | None = None) -> str:
@@ -45,8 +41,7 @@ def as_json(value: Any, *, indent: int | None = None) -> str:
 
 def shortened(text: str, columns: int) -> str:
     """TEXT on one line of COLUMNS at most."""
-    line = one_line(text)
-    return line if len(line) <= columns else f"{line[: max(columns - 1, 0)]}…"
+    return report.shortened(report.plain(text), columns)
 
 
 def columns() -> int | None:
