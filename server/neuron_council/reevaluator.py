@@ -56,6 +56,7 @@ class Reevaluator:
         looks = 0
         while True:
             pending = 0
+            self._news.clear()  # what comes from here on may come too late for this look
             try:
                 await self._remind()
                 pending = await self._keeper.do(lambda ledger: ledger.pending())
@@ -74,8 +75,7 @@ class Reevaluator:
                 looks += 1
 
     async def _rest(self, seconds: float) -> bool:
-        """Rest, and tell whether news came meanwhile."""
-        self._news.clear()
+        """Rest until news come, those since the last look included, and tell whether any did."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 return await self._news.wait()

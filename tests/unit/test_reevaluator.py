@@ -154,6 +154,26 @@ async def test_news_are_heeded_at_once(bench: Bench) -> None:
         await until(lambda: not bench.ledger.pending(), within_s=2)
 
 
+async def test_news_that_come_while_the_queue_is_looked_at_are_heeded_too(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.backend.reachable = True
+    loop, count = asyncio.get_running_loop(), Ledger.pending
+    begun: list[Reevaluator] = []
+
+    def pending(ledger: Ledger) -> int:
+        counted = count(ledger)
+        if begun:  # right after the queue was found empty
+            ledger.add(unavailable(TEA), about=ABOUT)
+            loop.call_soon_threadsafe(begun.pop().wake)
+        return counted
+
+    monkeypatch.setattr(Ledger, "pending", pending)
+    async with bench.running() as reevaluator:
+        begun.append(reevaluator)
+        await until(lambda: bench.judged, within_s=reevaluators.QUIET_S / 2)
+
+
 @pytest.mark.usefixtures("hurry")
 async def test_it_is_judged_when_the_backend_is_back(bench: Bench) -> None:
     bench.queue(TEA.claim)
