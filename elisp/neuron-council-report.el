@@ -1,279 +1,688 @@
-;;; neuron-council-report.el --- Verdicts as people read them  -*- lexical-binding: t; -*-
+;;; neuron-council-report.el --- The report on a verdict  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: MIT
 
 ;;; Commentary:
 
-;; `neuron-council-format-verdict' makes a text of a verdict, the buffer "*neuron-council*" holds the newest ones.
-;; Every claim, rationale and quotation in them is plain text: see `neuron-council-text-plain'.
+;; The buffer "*neuron-council report*" shows one verdict, in the words of neuron-council-format.el.  What is not at hand
+;; is asked of the ledger, and nothing here waits for an answer.  Sections fold by outline.el.
+;;
+;; Buttons are made of names that the configuration gives and of ids, never of what a model wrote.
 
 ;;; Code:
 
-(eval-when-compile (require 'subr-x))
-(require 'neuron-council-text)
-(require 'neuron-council-verdict)
+(require 'button)
+(require 'easymenu)
+(require 'outline)
+(require 'neuron-council-format)
+(require 'neuron-council-held)
+(require 'neuron-council-source)
+(require 'neuron-council-verify)
 
-(defface neuron-council-heading '((t :inherit bold))
-  "A heading in a verdict."
-  :group 'neuron-council)
+(declare-function bookmark-prop-get "bookmark")
 
-;;;; Text
+(autoload 'neuron-council-accept "neuron-council-review" nil t)
+(autoload 'neuron-council-cancel "neuron-council-jobs" nil t)
+(autoload 'neuron-council-forget "neuron-council-review" nil t)
+(autoload 'neuron-council-menu "neuron-council-menu" nil t)
+(autoload 'neuron-council-reject "neuron-council-review" nil t)
+(autoload 'neuron-council-report-as-org "neuron-council-report-org")
+(autoload 'neuron-council-restore "neuron-council-review" nil t)
 
-(defun neuron-council-report--seconds (milliseconds)
-  "Return MILLISECONDS in words, an empty string for nil."
-  (cond ((null milliseconds) "")
-        ((< milliseconds 1000) (format "%d ms" milliseconds))
-        (t (format "%.1f s" (/ milliseconds 1000.0)))))
+(defvar neuron-council-report-mode-map)
 
-(defun neuron-council-report--join (&rest parts)
-  "Join the PARTS that say something by commas."
-  (mapconcat #'identity (delete "" (delq nil parts)) ", "))
+(defconst neuron-council-report--name "*neuron-council report*"
+  "The name of the buffer.")
 
-(defun neuron-council-report--failure (failure)
-  "Return FAILURE in words, nil for nil."
-  (and failure (format "failed (%s): %s" (plist-get failure :kind) (plist-get failure :message))))
+(defconst neuron-council-report--widest 100
+  "Columns of a report in a window that is wider.")
 
-(defun neuron-council-report--axes (axes)
-  "Return AXES, a plist of scores, in words."
-  (let ((words nil))
-    (while axes
-      (let ((name (substring (symbol-name (pop axes)) 1))
-            (score (pop axes)))
-        (when score
-          (push (format "%s %s" name score) words))))
-    (mapconcat #'identity (nreverse words) ", ")))
+(defvar-local neuron-council-report--id nil
+  "The id of the verdict that is shown or looked up, nil for none.")
 
-(defun neuron-council-report--vote (vote width)
-  "Return lines of WIDTH columns for VOTE."
-  (let ((failure (plist-get vote :failure)))
-    (concat
-     (neuron-council-text-fold
-      (concat (plist-get vote :member)
-              (format " (%s)" (neuron-council-report--join (plist-get vote :model)
-                                                           (and (equal (plist-get vote :role) "contrarian")
-                                                                "contrarian")))
-              ": " (plist-get vote :vote))
-      "  " width)
-     (neuron-council-text-fold (or (neuron-council-report--failure failure) "") "      " width)
-     (neuron-council-text-fold
-      (neuron-council-report--join
-       (and (plist-get vote :confidence) (format "confidence %.2f" (plist-get vote :confidence)))
-       (neuron-council-report--axes (plist-get vote :axes))
-       (and (plist-get vote :strength) (format "strength %.1f" (plist-get vote :strength)))
-       (unless (equal (plist-get failure :kind) "not-asked")
-         (neuron-council-report--seconds (plist-get vote :latency_ms))))
-      "      " width)
-     (neuron-council-text-fold (or (plist-get vote :rationale) "") "      " width))))
+(defvar-local neuron-council-report--verdict nil
+  "The verdict that is shown, nil while there is none.")
 
-(defun neuron-council-report--challenge (challenge width)
-  "Return lines of WIDTH columns for CHALLENGE, an empty string for nil."
-  (if (null challenge)
-      ""
-    (concat
-     (neuron-council-text-fold
-      (concat (plist-get challenge :member) " "
-              (neuron-council-report--join
-               (or (neuron-council-report--failure (plist-get challenge :failure))
-                   (if (plist-get challenge :refuted) "refutes the claim" "does not refute the claim"))
-               (neuron-council-report--seconds (plist-get challenge :latency_ms))))
-      "  " width)
-     (neuron-council-text-fold (or (plist-get challenge :argument) "") "      " width)
-     (if (member (plist-get challenge :quote) '(nil ""))
-         ""
-       (neuron-council-text-fold (format "It quotes: \"%s\"" (plist-get challenge :quote)) "      " width)))))
+(defvar-local neuron-council-report--said nil
+  "What is shown in place of a verdict, a string.")
 
-(defun neuron-council-report--lens (lens width)
-  "Return lines of WIDTH columns for LENS: its status and its findings."
-  (concat
-   (neuron-council-text-fold (format "%s: %s" (plist-get lens :lens) (plist-get lens :status)) "  " width)
-   (mapconcat
-    (lambda (finding)
-      (let ((mark (if (plist-get finding :proven) "    [x] " "    [ ] ")))
-        (concat mark
-                (substring (neuron-council-text-fold
-                            (format "%s%s: %s" (plist-get finding :oracle)
-                                    (if (plist-get finding :hard) " (hard)" "") (plist-get finding :evidence))
-                            (make-string (length mark) ?\s) width)
-                           (length mark)))))
-    (plist-get lens :findings) "")))
+(defvar-local neuron-council-report--busy nil
+  "What the header line says besides, a string or nil.")
 
-(defun neuron-council-report--dissent (dissent width)
-  "Return lines of WIDTH columns for DISSENT, a vote against the majority."
-  (neuron-council-text-fold
-   (format "%s voted %s: %s" (plist-get dissent :member) (plist-get dissent :vote)
-           (or (neuron-council-report--failure (plist-get dissent :failure)) (plist-get dissent :rationale) ""))
-   "  " width))
+(defvar-local neuron-council-report--job nil
+  "The job that looks the verdict up, nil for none.")
 
-(defun neuron-council-report--move (move width)
-  "Return lines of WIDTH columns for MOVE, a changed vote."
-  (neuron-council-text-fold
-   (format "%s changed from %s to %s in loop %s" (plist-get move :member) (plist-get move :from)
-           (plist-get move :to) (plist-get move :loop))
-   "  " width))
+(defvar-local neuron-council-report--stale nil
+  "Non-nil when the verdict has changed since it was drawn.")
 
-(defun neuron-council-report--all (function rows width)
-  "Return the lines of WIDTH columns that FUNCTION makes of all ROWS."
-  (mapconcat (lambda (row) (funcall function row width)) rows ""))
+(defvar-local neuron-council-report--back nil
+  "The ids that were shown before, the last one first.")
 
-(defun neuron-council-report--sections (verdict width)
-  "Return the titles and lines of WIDTH columns of VERDICT, in order."
-  (let* ((report (plist-get verdict :report))
-         (loops (plist-get report :loop_count))
-         (fold (lambda (text width) (neuron-council-text-fold (or text "") "  " width))))
-    (list
-     (cons "Claim" (funcall fold (plist-get verdict :claim) width))
-     (cons "Votes" (neuron-council-report--all #'neuron-council-report--vote (plist-get verdict :votes) width))
-     (cons "Challenge" (neuron-council-report--challenge (plist-get report :challenge) width))
-     (cons "Changed votes"
-           (neuron-council-report--all #'neuron-council-report--move (plist-get report :movement) width))
-     (cons "Lenses" (neuron-council-report--all #'neuron-council-report--lens (plist-get report :lenses) width))
-     (cons "Dissent"
-           (cond ((null report) "")
-                 ((plist-get report :dissent)
-                  (neuron-council-report--all #'neuron-council-report--dissent (plist-get report :dissent) width))
-                 (t "  none\n")))
-     (cons "Warnings" (neuron-council-report--all fold (plist-get verdict :warnings) width))
-     (cons "Time"
-           (concat
-            (funcall fold
-                     (neuron-council-report--join
-                      (neuron-council-report--seconds (plist-get verdict :latency_ms))
-                      (and loops (format "%d loop%s" loops (if (= loops 1) "" "s")))
-                      (and (plist-get report :parked_reason)
-                           (format "parked because of %s" (plist-get report :parked_reason)))
-                      (and (plist-get verdict :cached) "from the cache"))
-                     width)
-            (funcall fold (concat "id " (plist-get verdict :id)) width))))))
+(defvar-local neuron-council-report--forward nil
+  "The ids that `neuron-council-report-back' came from, the last one first.")
 
-;;;###autoload
-(defun neuron-council-format-verdict (verdict &optional width)
-  "Return VERDICT, a plist as `neuron-council-verify' gives it, as a text.
-It tells the outcome, the claim, every vote with its rationale, the
-challenge, what each lens found, the dissent and the time, in lines of
-WIDTH columns (80 if nil).  What models wrote in it is plain text."
-  (let ((width (or width 80)))
-    (concat
-     (propertize (neuron-council-text-fold
-                  (format "%s%s, confidence %.2f, tags: %s" (upcase (format "%s" (plist-get verdict :status)))
-                          (if (plist-get verdict :tier) (format " (%s)" (plist-get verdict :tier)) "")
-                          (plist-get verdict :confidence) (mapconcat #'identity (plist-get verdict :tags) ", "))
-                  "" width)
-                 'face (neuron-council-verdict-face verdict))
-     (neuron-council-text-fold (or (plist-get verdict :summary) "") "" width)
-     (mapconcat (lambda (section)
-                  (if (equal (cdr section) "")
-                      ""
-                    (concat (propertize (concat (car section) "\n") 'face 'neuron-council-heading)
-                            (cdr section))))
-                (neuron-council-report--sections verdict width)
-                ""))))
+;;;; Drawing
 
-;;;; Buffer
+(defun neuron-council-report--width ()
+  "Return how many columns a line may have."
+  (let ((window (get-buffer-window nil t)))
+    (if window
+        (max 40 (min neuron-council-report--widest (1- (window-body-width window))))
+      80)))
 
-(defvar neuron-council-verdict-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "n" #'neuron-council-next-verdict)
-    (define-key map "p" #'neuron-council-previous-verdict)
-    (define-key map "w" #'neuron-council-copy-id)
-    map)
-  "Keys of `neuron-council-verdict-mode'.")
+(defun neuron-council-report--held (id)
+  "Return the reasons for which memories are kept with the verdict ID."
+  ;; A folder that cannot be read must not hide the verdict.
+  (mapcar (lambda (record) (plist-get record :reason))
+          (ignore-errors (and (stringp id) (neuron-council-held-records id)))))
 
-(define-derived-mode neuron-council-verdict-mode special-mode "Council"
-  "Major mode of the buffer that holds the council's verdicts, the newest first.
+(defun neuron-council-report--with-fate (verdict held)
+  "Return VERDICT with what became of its memory, which is HELD for reasons.
+A file tells it after a restart of Emacs too."
+  (if (or (plist-get verdict :fate) (null held))
+      verdict
+    (append (list :fate (if (eq (car held) 'parked) 'held (car held))) verdict)))
 
-\\{neuron-council-verdict-mode-map}"
-  (buffer-disable-undo)
-  (setq-local truncate-lines nil)
-  (setq-local revert-buffer-function (lambda (&rest _) (neuron-council-report--render)))
-  (setq-local imenu-create-index-function #'neuron-council-report--index))
+(defun neuron-council-report--doubted-p (verdict)
+  "Return non-nil when VERDICT is one that a person can decide on."
+  (let ((doubts nil))
+    (dolist (tag '("council-parked" "council-flagged" "council-split") doubts)
+      (when (member tag (neuron-council-verdict-tags verdict))
+        (setq doubts t)))))
 
-(defun neuron-council-report-buffer ()
-  "Return the buffer of the verdicts, made if need be."
-  (or (get-buffer "*neuron-council*")
-      (with-current-buffer (get-buffer-create "*neuron-council*")
-        (neuron-council-verdict-mode)
-        (neuron-council-report--render)
-        (current-buffer))))
+(defun neuron-council-report--actions (verdict held)
+  "Return what can be done with VERDICT, whose memories are HELD for reasons.
+These are labels, commands and what they do."
+  (append
+   (when (or (memq 'parked held)
+             (and (null (plist-get verdict :review)) (neuron-council-report--doubted-p verdict)))
+     '(("Accept" neuron-council-report-accept "record that a person accepts it, and store the memory")
+       ("Reject" neuron-council-report-reject "record that a person rejects it, and drop the memory")))
+   (when (or (memq 'rejected held) (memq 'quarantined held))
+     '(("Restore" neuron-council-report-restore "store the memory after all")))
+   '(("Re-verify" neuron-council-report-reverify "have the claim judged anew"))
+   (when (neuron-council-source-name (plist-get verdict :source))
+     '(("Source" neuron-council-report-source "visit the text of the claim")))
+   '(("Copy as Org" neuron-council-report-copy-as-org "copy the report as Org text"))))
 
-(defun neuron-council-report--id ()
-  "Return the id of the verdict at point, nil where there is none."
-  (get-text-property (point) 'neuron-council-id))
+(defun neuron-council-report--insert-actions (actions)
+  "Insert buttons for ACTIONS on a line."
+  (insert "   ")
+  (pcase-dolist (`(,label ,command ,help) actions)
+    (insert " ")
+    (insert-text-button (format "[%s]" label)
+                        'action (lambda (_) (call-interactively command))
+                        'follow-link t
+                        'help-echo (let ((key (where-is-internal command neuron-council-report-mode-map t)))
+                                     (concat (if key (concat (key-description key) ": ") "") help))))
+  (insert "\n"))
 
-(defun neuron-council-report--render ()
-  "Fill the current buffer with the verdicts; point stays on its verdict."
-  (let ((id (neuron-council-report--id))
+(define-button-type 'neuron-council-report-link
+  'action (lambda (button) (neuron-council-report--follow (button-get button 'neuron-council-format-link)))
+  'face 'button
+  'follow-link t
+  'help-echo "mouse-2, RET: show more of it")
+
+(defun neuron-council-report--link ()
+  "Make buttons of the links in the buffer."
+  (let ((at (point-min)))
+    (while at
+      (let ((end (next-single-property-change at 'neuron-council-format-link)))
+        (when (and end (get-text-property at 'neuron-council-format-link))
+          (remove-text-properties at end '(face nil))
+          (make-text-button at end 'type 'neuron-council-report-link))
+        (setq at end)))))
+
+(defun neuron-council-report--insert (verdict)
+  "Insert the report on VERDICT."
+  (let ((held (neuron-council-report--held (plist-get verdict :id))))
+    (dolist (section (neuron-council-format-sections (neuron-council-report--with-fate verdict held)
+                                                     (neuron-council-report--width)))
+      (let ((first (bobp)))
+        (unless first (insert "\n"))
+        (insert (car section) (cdr section))
+        (when first
+          (neuron-council-report--insert-actions (neuron-council-report--actions verdict held)))))
+    (neuron-council-report--link)))
+
+(defun neuron-council-report--places ()
+  "Return where point is in the buffer and in its windows, as lines and columns."
+  (mapcar (lambda (window)
+            (save-excursion
+              (when window (goto-char (window-point window)))
+              (list window (and window (line-number-at-pos (window-start window)))
+                    (line-number-at-pos) (current-column))))
+          (cons nil (get-buffer-window-list nil nil t))))
+
+(defun neuron-council-report--restore (places)
+  "Put point back to PLACES, those of `neuron-council-report--places'."
+  (let ((position (lambda (line column)
+                    (goto-char (point-min))
+                    (forward-line (1- line))
+                    (move-to-column column)
+                    (point))))
+    (pcase-dolist (`(,window ,start ,line ,column) (reverse places))
+      (when window
+        (set-window-start window (funcall position start 0) t))
+      (funcall position line column)
+      (when window (set-window-point window (point))))))
+
+(defun neuron-council-report--render (&optional anew)
+  "Draw the buffer; with ANEW it shows something else than before.
+Otherwise point and what is folded stay."
+  (let ((folds (unless anew (neuron-council-report--folds)))
+        (places (neuron-council-report--places))
         (inhibit-read-only t))
+    (setq neuron-council-report--stale nil)
     (erase-buffer)
-    (dolist (verdict neuron-council-verdicts)
-      (insert (propertize (concat (neuron-council-format-verdict verdict) "\n")
-                          'neuron-council-id (plist-get verdict :id))))
-    (when (bobp) (insert "No verdict yet.\n"))
-    (goto-char (point-min))
-    (neuron-council-report--goto id)))
+    (if neuron-council-report--verdict
+        (neuron-council-report--insert neuron-council-report--verdict)
+      (insert (or neuron-council-report--said "No verdict yet.") "\n"))
+    (neuron-council-report--fold folds)
+    (set-buffer-modified-p nil)
+    (neuron-council-report--restore
+     (if anew (mapcar (lambda (place) (list (car place) 1 1 0)) places) places))))
 
-(defun neuron-council-report--place (id)
-  "Return where the verdict ID begins, nil if it is not there."
-  (let ((place (point-min)))
-    (while (and place (not (equal id (get-text-property place 'neuron-council-id))))
-      (setq place (next-single-property-change place 'neuron-council-id)))
-    place))
+(defun neuron-council-report--header ()
+  "Return the header line: which verdict this is, and what goes on."
+  (let ((others (member neuron-council-report--id
+                        (mapcar (lambda (verdict) (plist-get verdict :id)) neuron-council-verdicts)))
+        (count (length neuron-council-verdicts)))
+    ;; A percent sign would be a construct of the mode line.
+    (replace-regexp-in-string
+     "%" "%%"
+     (concat " Council"
+             (cond ((and others neuron-council-report--id)
+                    (format ", verdict %d of %d at hand" (- count (length others) -1) count))
+                   (neuron-council-report--id ", from the ledger"))
+             (and neuron-council-report--busy (concat "   " neuron-council-report--busy)))
+     t t)))
 
-(defun neuron-council-report--goto (id)
-  "Move to the verdict ID if it is there; return non-nil then."
-  (when-let ((place (neuron-council-report--place id)))
-    (goto-char place)))
+(defun neuron-council-report--say (text)
+  "Say TEXT, or nothing for nil, in the header line."
+  (setq neuron-council-report--busy text)
+  (force-mode-line-update))
 
-(defun neuron-council-report--changed ()
-  "Render the buffer anew, if it is there: the verdicts at hand have changed."
-  (when-let ((buffer (get-buffer "*neuron-council*")))
-    (with-current-buffer buffer
-      (neuron-council-report--render))))
+;;;; Folding
 
-(add-hook 'neuron-council-verdicts-hook #'neuron-council-report--changed)
+(defun neuron-council-report--headings ()
+  "Return the names and positions of the headings, in order."
+  (let ((at (point-min)) (headings nil))
+    (while at
+      (let ((name (get-text-property at 'neuron-council-format-heading)))
+        (when name (push (cons name at) headings)))
+      (setq at (next-single-property-change at 'neuron-council-format-heading)))
+    (nreverse headings)))
 
-(defun neuron-council-report-show (&optional id)
-  "Display the buffer of the verdicts, at the verdict ID or at the newest."
-  (let ((buffer (neuron-council-report-buffer)))
-    (pop-to-buffer buffer)
-    (neuron-council-report--render)
-    (goto-char (point-min))
-    (neuron-council-report--goto id)
-    (when-let ((window (get-buffer-window buffer)))
-      (set-window-start window (point)))
-    buffer))
+(defun neuron-council-report--folds ()
+  "Return the names of the headings and whether they are folded."
+  (mapcar (lambda (heading)
+            (cons (car heading)
+                  (save-excursion
+                    (goto-char (cdr heading))
+                    (and (outline-invisible-p (line-end-position)) t))))
+          (neuron-council-report--headings)))
+
+(defun neuron-council-report--fold (folds)
+  "Fold what FOLDS says, and what a reader need not see at first."
+  (save-excursion
+    (dolist (heading (reverse (neuron-council-report--headings)))
+      (let ((known (assoc (car heading) folds)))
+        (when (if known (cdr known) (get-text-property (cdr heading) 'neuron-council-format-folded))
+          (goto-char (cdr heading))
+          (outline-hide-subtree))))))
+
+(defun neuron-council-report--level ()
+  "Return the level of the heading at point."
+  (if (eq (char-after) ?\s) 2 1))
+
+(defun neuron-council-report-tab ()
+  "Fold or unfold the section at point; elsewhere go to the next button."
+  (interactive nil neuron-council-report-mode)
+  (if (outline-on-heading-p)
+      (let ((inhibit-message t))
+        (outline-cycle))
+    (forward-button 1 t nil t)))
+
+(defun neuron-council-report-fold-all ()
+  "Fold every section, or unfold them all when one is folded."
+  (interactive nil neuron-council-report-mode)
+  (if (rassq t (neuron-council-report--folds))
+      (outline-show-all)
+    (outline-hide-sublevels 1)))
+
+(defun neuron-council-report-return ()
+  "Fold or unfold the section at point."
+  (interactive nil neuron-council-report-mode)
+  (if (outline-on-heading-p)
+      (neuron-council-report-tab)
+    (user-error "There is no button or heading here")))
 
 (defun neuron-council-report--index ()
-  "Return an index of the verdicts for Imenu."
-  (mapcar (lambda (verdict)
-            (cons (truncate-string-to-width
-                   (concat (neuron-council-verdict-brief verdict) " "
-                           (neuron-council-verdict-plain (plist-get verdict :claim)))
-                   100 nil nil t)
-                  (neuron-council-report--place (plist-get verdict :id))))
-          neuron-council-verdicts))
+  "Return an index of the sections for Imenu."
+  (mapcar (lambda (heading)
+            (cons (replace-regexp-in-string "\\`\\(?:vote\\|lens\\) " "" (car heading)) (cdr heading)))
+          (neuron-council-report--headings)))
 
-(defun neuron-council-next-verdict (&optional count)
-  "Move to the next verdict, or COUNT verdicts on."
-  (interactive "p" neuron-council-verdict-mode)
+;;;; What is shown
+
+(defun neuron-council-report--visit (id &optional verdict)
+  "Show the verdict ID in the current buffer, or VERDICT itself.
+What is not at hand is looked up meanwhile."
+  (unless (equal id neuron-council-report--id)
+    (when neuron-council-report--job
+      (neuron-council-rpc-cancel neuron-council-report--job '(neuron-council-cancelled "something else is shown")))
+    (setq neuron-council-report--job nil
+          neuron-council-report--busy nil))
+  (setq neuron-council-report--id id
+        neuron-council-report--verdict (or (neuron-council-verdict-find id) verdict)
+        neuron-council-report--said nil)
+  (when (and id (null neuron-council-report--verdict))
+    (setq neuron-council-report--said (format "Looking up %s ..." (neuron-council-verdict-plain id)))
+    (neuron-council-report--look-up))
+  (neuron-council-report--render t))
+
+(defun neuron-council-report--go (id &optional verdict)
+  "Show the verdict ID, or VERDICT itself, and remember what was shown before."
+  (when (and neuron-council-report--id (not (equal neuron-council-report--id id)))
+    (push neuron-council-report--id neuron-council-report--back)
+    (setq neuron-council-report--forward nil)
+    (let ((old (nthcdr 99 neuron-council-report--back)))
+      (when old (setcdr old nil))))
+  (neuron-council-report--visit id verdict))
+
+(defun neuron-council-report--ask (method params note function)
+  "Ask the server METHOD with PARAMS, and say NOTE in the header line meanwhile.
+FUNCTION gets the result and the condition, later and in this buffer if it
+lives and still shows the same verdict.  Return the job."
+  (let* ((buffer (current-buffer))
+         (id neuron-council-report--id)
+         (job (neuron-council-rpc-make-job
+               method params note
+               (lambda (result condition)
+                 (when (buffer-live-p buffer)
+                   (with-current-buffer buffer
+                     (when (equal id neuron-council-report--id)
+                       (neuron-council-report--say nil)
+                       (funcall function result condition))))))))
+    (setf (neuron-council-job-note job) note)
+    (neuron-council-report--say (concat note " ..."))
+    (neuron-council-rpc-submit job)
+    job))
+
+(defun neuron-council-report--look-up ()
+  "Ask the ledger for the verdict that is to be shown."
+  (unless neuron-council-report--job
+    (setq neuron-council-report--job
+          (neuron-council-report--ask :council/show (list :id neuron-council-report--id) "looking it up"
+                                      #'neuron-council-report--looked-up))))
+
+(defun neuron-council-report--looked-up (verdict condition)
+  "Show VERDICT, which the ledger has, or why it has none: CONDITION."
+  (setq neuron-council-report--job nil)
+  (unless condition
+    (condition-case problem
+        (neuron-council-verdict-check verdict)
+      (neuron-council-error (setq condition problem))))
+  (cond
+   ((null condition) (neuron-council-report--take verdict))
+   (neuron-council-report--verdict
+    (neuron-council-report--say
+     (if (eq (car condition) 'neuron-council-unknown)
+         "the ledger does not know it"
+       (concat "the ledger was not asked: " (neuron-council-errors-text condition)))))
+   (t
+    (setq neuron-council-report--said
+          (if (eq (car condition) 'neuron-council-unknown)
+              (format "The ledger knows no verdict %s: it was forgotten, or the id is of another ledger."
+                      (neuron-council-verdict-plain neuron-council-report--id))
+            (format "%s cannot be looked up: %s" (neuron-council-verdict-plain neuron-council-report--id)
+                    (neuron-council-errors-text condition))))
+    (neuron-council-report--render t))))
+
+(defun neuron-council-report--take (verdict)
+  "Show VERDICT as the ledger has it, and keep it at hand.
+One that is at hand stays in its place, and takes over what has changed."
+  (let ((id neuron-council-report--id)
+        (anew (null neuron-council-report--verdict)))
+    (if (neuron-council-verdict-find id)
+        (apply #'neuron-council-verdict-note id
+               (append (list :review (plist-get verdict :review) :supersedes (plist-get verdict :supersedes))
+                       (and (plist-member verdict :context) (list :context (plist-get verdict :context)))))
+      (neuron-council-verdict-add verdict))
+    (setq neuron-council-report--verdict (or (neuron-council-verdict-find id) verdict))
+    (neuron-council-report--render anew)))
+
+(defun neuron-council-report--changed ()
+  "Draw the report anew if its verdict has changed and somebody sees it."
+  (let ((buffer (get-buffer neuron-council-report--name)))
+    (when buffer
+      (with-current-buffer buffer
+        (let ((now (neuron-council-verdict-find neuron-council-report--id))
+              (seen (get-buffer-window buffer 'visible)))
+          (when (and now neuron-council-report--id (not (eq now neuron-council-report--verdict)))
+            (setq neuron-council-report--verdict now
+                  neuron-council-report--stale t)
+            (when seen (neuron-council-report--render)))
+          (when seen (force-mode-line-update)))))))
+
+(defun neuron-council-report--forgotten (id)
+  "Show the verdict ID no longer."
+  (let ((buffer (get-buffer neuron-council-report--name)))
+    (when buffer
+      (with-current-buffer buffer
+        (setq neuron-council-report--back (delete id neuron-council-report--back)
+              neuron-council-report--forward (delete id neuron-council-report--forward))
+        (when (equal id neuron-council-report--id)
+          (neuron-council-report--visit nil)
+          (setq neuron-council-report--said "This verdict was forgotten.")
+          (neuron-council-report--render t))))))
+
+(defun neuron-council-report--seen (_window)
+  "Draw what has changed while nobody saw the buffer."
+  (when neuron-council-report--stale
+    (neuron-council-report--render)))
+
+(add-hook 'neuron-council-verdicts-hook #'neuron-council-report--changed)
+(add-hook 'neuron-council-verdict-remove-functions #'neuron-council-report--forgotten)
+
+;;;; Mode
+
+(defvar neuron-council-report-mode-map
+  (let ((map (make-sparse-keymap)))
+    (pcase-dolist (`(,key . ,command)
+                   '(("n" . neuron-council-report-next)
+                     ("p" . neuron-council-report-previous)
+                     ("l" . neuron-council-report-back)
+                     ("r" . neuron-council-report-reject)
+                     ("a" . neuron-council-report-accept)
+                     ("u" . neuron-council-report-restore)
+                     ("e" . neuron-council-report-reverify)
+                     ("x" . neuron-council-report-forget)
+                     ("v" . neuron-council-report-source)
+                     ("w" . neuron-council-report-copy-id)
+                     ("o" . neuron-council-report-copy-as-org)
+                     ("k" . neuron-council-cancel)
+                     ("?" . neuron-council-menu)
+                     ("TAB" . neuron-council-report-tab)
+                     ("<backtab>" . neuron-council-report-fold-all)
+                     ("RET" . neuron-council-report-return)
+                     ("M-n" . outline-next-visible-heading)
+                     ("M-p" . outline-previous-visible-heading)
+                     ("C-c C-b" . neuron-council-report-back)
+                     ("C-c C-f" . neuron-council-report-forward)))
+      (define-key map (kbd key) command))
+    map)
+  "Keys of `neuron-council-report-mode'.")
+
+(easy-menu-define neuron-council-report-mode-menu neuron-council-report-mode-map
+  "Menu of `neuron-council-report-mode'."
+  '("Council"
+    ["Next Verdict" neuron-council-report-next]
+    ["Previous Verdict" neuron-council-report-previous]
+    ["Back" neuron-council-report-back :enable neuron-council-report--back]
+    ["Forward" neuron-council-report-forward :enable neuron-council-report--forward]
+    "---"
+    ["Accept" neuron-council-report-accept :enable neuron-council-report--verdict]
+    ["Reject" neuron-council-report-reject :enable neuron-council-report--verdict]
+    ["Restore" neuron-council-report-restore :enable neuron-council-report--verdict]
+    ["Re-verify" neuron-council-report-reverify :enable neuron-council-report--verdict]
+    ["Forget" neuron-council-report-forget :enable neuron-council-report--verdict]
+    "---"
+    ["Visit Source" neuron-council-report-source :enable neuron-council-report--verdict]
+    ["Copy Id" neuron-council-report-copy-id :enable neuron-council-report--id]
+    ["Copy as Org" neuron-council-report-copy-as-org :enable neuron-council-report--verdict]
+    "---"
+    ["Fold All" neuron-council-report-fold-all]
+    ["Ask the Ledger Again" revert-buffer :enable neuron-council-report--id]
+    ["All Commands" neuron-council-menu]))
+
+(define-derived-mode neuron-council-report-mode special-mode "Council-Report"
+  "Major mode of the report on one verdict of the council.
+Everything a model or a stranger wrote stands in it as plain text.
+
+\\{neuron-council-report-mode-map}"
+  (buffer-disable-undo)
+  (setq-local truncate-lines nil
+              bookmark-make-record-function #'neuron-council-report--bookmark
+              header-line-format '(:eval (neuron-council-report--header))
+              imenu-create-index-function #'neuron-council-report--index
+              outline-heading-end-regexp "\n"
+              outline-level #'neuron-council-report--level
+              outline-regexp "\\(?:  \\)?[^ \n]"
+              revert-buffer-function #'neuron-council-report--revert)
+  (add-to-invisibility-spec '(outline . t))
+  (add-hook 'window-buffer-change-functions #'neuron-council-report--seen nil t))
+
+(defun neuron-council-report--buffer ()
+  "Return the buffer of the report, made if need be."
+  (or (get-buffer neuron-council-report--name)
+      (with-current-buffer (get-buffer-create neuron-council-report--name)
+        (neuron-council-report-mode)
+        (neuron-council-report--render t)
+        (current-buffer))))
+
+(defun neuron-council-report--revert (&rest _)
+  "Draw the report anew, and ask the ledger what has changed beside the verdict."
+  (neuron-council-report--render)
+  (when neuron-council-report--id
+    (neuron-council-report--look-up)))
+
+;;;###autoload
+(defun neuron-council-report-show (&optional verdict)
+  "Display the report on VERDICT, an id or a verdict, nil for the newest.
+One that is not at hand is looked up in the ledger; this does not wait for
+it.  Return the buffer, \"*neuron-council report*\"."
+  (let* ((verdict (or verdict (car neuron-council-verdicts)))
+         (id (if (consp verdict) (plist-get verdict :id) verdict))
+         (buffer (neuron-council-report--buffer)))
+    (pop-to-buffer buffer)
+    (with-current-buffer buffer
+      (neuron-council-report--go id (and (consp verdict) verdict)))
+    buffer))
+
+(defun neuron-council-report--bookmark ()
+  "Return a bookmark of the verdict: its id, and no text of it."
+  (let ((id (neuron-council-report--shown-id)))
+    `(,(concat "council " id)
+      (id . ,id)
+      (handler . neuron-council-report-bookmark-jump))))
+
+;;;###autoload
+(defun neuron-council-report-bookmark-jump (bookmark)
+  "Go to the report that BOOKMARK is of."
+  (set-buffer (neuron-council-report--buffer))
+  (neuron-council-report--go (bookmark-prop-get bookmark 'id)))
+
+;;;; Commands
+
+(defun neuron-council-report--shown-id ()
+  "Return the id of the verdict that is shown, or signal a `user-error'."
+  (if (stringp neuron-council-report--id) neuron-council-report--id (user-error "No verdict is shown here")))
+
+(defun neuron-council-report--shown ()
+  "Return the verdict that is shown, or signal a `user-error'."
+  (or neuron-council-report--verdict (user-error "No verdict is shown here")))
+
+(defun neuron-council-report-next (&optional count)
+  "Show the next verdict at hand, which is older, or COUNT verdicts on."
+  (interactive "p" neuron-council-report-mode)
   (let* ((ids (mapcar (lambda (verdict) (plist-get verdict :id)) neuron-council-verdicts))
-         (here (neuron-council-report--id))
-         (at (and here (- (length ids) (length (member here ids)))))
-         (to (if at (+ at (or count 1)) 0)))
+         (rest (member neuron-council-report--id ids))
+         (to (if rest (+ (- (length ids) (length rest)) (or count 1)) 0)))
     (unless (and (<= 0 to) (nth to ids))
-      (user-error "No more verdicts"))
-    (neuron-council-report--goto (nth to ids))))
+      (user-error "No more verdicts at hand"))
+    (neuron-council-report--go (nth to ids))))
 
-(defun neuron-council-previous-verdict (&optional count)
-  "Move to the previous verdict, or COUNT verdicts back."
-  (interactive "p" neuron-council-verdict-mode)
-  (neuron-council-next-verdict (- (or count 1))))
+(defun neuron-council-report-previous (&optional count)
+  "Show the previous verdict at hand, which is newer, or COUNT verdicts back."
+  (interactive "p" neuron-council-report-mode)
+  (neuron-council-report-next (- (or count 1))))
 
-(defun neuron-council-copy-id ()
-  "Copy the id of the verdict at point."
-  (interactive nil neuron-council-verdict-mode)
-  (let ((id (or (neuron-council-report--id) (user-error "No verdict here"))))
+(defun neuron-council-report-back ()
+  "Show the verdict that was shown before this one."
+  (interactive nil neuron-council-report-mode)
+  (let ((id (or (pop neuron-council-report--back) (user-error "Nothing was shown before"))))
+    (when neuron-council-report--id
+      (push neuron-council-report--id neuron-council-report--forward))
+    (neuron-council-report--visit id)))
+
+(defun neuron-council-report-forward ()
+  "Show the verdict that `neuron-council-report-back' came from."
+  (interactive nil neuron-council-report-mode)
+  (let ((id (or (pop neuron-council-report--forward) (user-error "Nothing was shown after this"))))
+    (when neuron-council-report--id
+      (push neuron-council-report--id neuron-council-report--back))
+    (neuron-council-report--visit id)))
+
+(defun neuron-council-report-copy-id ()
+  "Copy the id of the verdict."
+  (interactive nil neuron-council-report-mode)
+  (let ((id (neuron-council-report--shown-id)))
     (kill-new id)
     (message "%s" id)))
+
+(defun neuron-council-report-copy-as-org ()
+  "Copy the report as Org text."
+  (interactive nil neuron-council-report-mode)
+  (kill-new (neuron-council-report-as-org (neuron-council-report--shown)))
+  (message "Copied the report as Org text"))
+
+(defun neuron-council-report-source ()
+  "Visit the text of the claim."
+  (interactive nil neuron-council-report-mode)
+  (let ((verdict (neuron-council-report--shown)))
+    (neuron-council-source-visit (plist-get verdict :source) (plist-get verdict :claim))))
+
+(defun neuron-council-report--note ()
+  "Return a note for a decision, asked for with a prefix argument."
+  (and current-prefix-arg (read-string "Note: ")))
+
+(defun neuron-council-report-accept (&optional note)
+  "Accept the verdict as a person, with NOTE, and store the memory kept with it.
+With a prefix argument, ask for NOTE."
+  (interactive (list (neuron-council-report--note)) neuron-council-report-mode)
+  (neuron-council-accept (neuron-council-report--shown-id) note)
+  (neuron-council-report--revert))
+
+(defun neuron-council-report-reject (&optional note)
+  "Reject the verdict as a person, with NOTE, and drop the memory kept with it.
+With a prefix argument, ask for NOTE.  Where a memory is kept, ask first."
+  (interactive (list (neuron-council-report--note)) neuron-council-report-mode)
+  (let ((id (neuron-council-report--shown-id)))
+    (when (and (neuron-council-report--held id)
+               (not (y-or-n-p "Reject it, and drop the memory that is kept? ")))
+      (user-error "Nothing was rejected"))
+    (neuron-council-reject id note)
+    (neuron-council-report--revert)))
+
+(defun neuron-council-report-restore (&optional note)
+  "Store the memory that a policy rejected or quarantined, with NOTE.
+With a prefix argument, ask for NOTE."
+  (interactive (list (neuron-council-report--note)) neuron-council-report-mode)
+  (neuron-council-restore (neuron-council-report--shown-id) note)
+  (neuron-council-report--revert))
+
+(defun neuron-council-report-forget ()
+  "Forget the verdict, its claim, and what is kept with it; ask first."
+  (interactive nil neuron-council-report-mode)
+  (let ((id (neuron-council-report--shown-id)))
+    (unless (yes-or-no-p "Forget this claim, its verdicts and what is kept with them? ")
+      (user-error "Nothing was forgotten"))
+    (neuron-council-forget id)))
+
+;;;; Re-verify
+
+(defun neuron-council-report-reverify (&optional ask)
+  "Have the claim judged anew, past the cache, and show the new verdict then.
+It is judged against the same context; with a prefix argument ASK for
+another one."
+  (interactive "P" neuron-council-report-mode)
+  (let ((verdict (neuron-council-report--shown)))
+    (unless (stringp (plist-get verdict :claim))
+      (user-error "The text of this claim is not at hand"))
+    (cond
+     (ask
+      (let ((context (read-string "Context (empty for none): "
+                                  (let ((known (plist-get verdict :context))) (and (stringp known) known)))))
+        (neuron-council-report--judge verdict (unless (equal context "") context))))
+     ((plist-member verdict :context)
+      (neuron-council-report--judge verdict (plist-get verdict :context)))
+     (t
+      (neuron-council-report--ask
+       :council/show (list :id (neuron-council-report--shown-id)) "looking up the context"
+       (lambda (stored condition)
+         (if (or condition (not (plist-member stored :context)))
+             (neuron-council-report--say
+              (substitute-command-keys
+               "the context is not known: \\<neuron-council-report-mode-map>\
+\\[universal-argument] \\[neuron-council-report-reverify] asks for it"))
+           (neuron-council-report--judge verdict (plist-get stored :context)))))))))
+
+(defun neuron-council-report--judge (verdict context)
+  "Have the claim of VERDICT judged against CONTEXT, and say how it gets on."
+  (let ((buffer (current-buffer)))
+    (neuron-council-report--say "judging it anew ...")
+    (neuron-council-verify-submit
+     (plist-get verdict :claim) context (neuron-council-verify-new-id)
+     (lambda (new condition) (neuron-council-report--judged buffer verdict context new condition))
+     (lambda (job)
+       (neuron-council-report--in buffer verdict
+         (lambda () (neuron-council-report--say (concat "judging it anew: " (neuron-council-job-note job))))))
+     (lambda (job)
+       (setf (neuron-council-job-params job) (append (neuron-council-job-params job) '(:fresh t)))))))
+
+(defun neuron-council-report--in (buffer verdict function)
+  "Call FUNCTION in BUFFER if that still shows VERDICT; return non-nil then."
+  (declare (indent 2))
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (when (equal neuron-council-report--id (plist-get verdict :id))
+        (funcall function)
+        t))))
+
+(defun neuron-council-report--judged (buffer verdict context new condition)
+  "Show NEW in BUFFER in place of VERDICT, whose claim was judged anew.
+CONTEXT is what it was judged against.  With a CONDITION there is no new
+verdict; BUFFER may show something else by now."
+  (unless condition
+    (neuron-council-verdict-add new :context context :source (plist-get verdict :source)))
+  (let ((said (cond ((null condition) (concat "Judged anew: " (neuron-council-verdict-brief new)))
+                    ((eq (car condition) 'neuron-council-cancelled) "Not judged anew: cancelled")
+                    (t (concat "Not judged anew: " (neuron-council-errors-text condition))))))
+    (unless (neuron-council-report--in buffer verdict
+              (lambda ()
+                (unless condition
+                  (neuron-council-report--go (plist-get new :id)))
+                (neuron-council-report--say said)))
+      (message "%s" said))))
+
+;;;; Links
+
+(defun neuron-council-report--follow (link)
+  "Show what LINK leads to: another verdict, or what is known of a model."
+  (pcase link
+    (`(verdict . ,id) (neuron-council-report--go id))
+    (`(model . ,member)
+     (neuron-council-report--ask
+      :council/health nil (format "asking for the model of %s" member)
+      (lambda (health condition)
+        (message "%s" (if condition
+                          (neuron-council-errors-text condition)
+                        (neuron-council-report--model health member))))))))
+
+(defun neuron-council-report--model (health member)
+  "Return what HEALTH tells of the model of MEMBER."
+  (let ((row nil) (rows (plist-get health :members)))
+    (dolist (each (and (proper-list-p rows) rows))
+      (when (equal member (neuron-council-verdict-plain (plist-get each :id)))
+        (setq row each)))
+    (if (null row)
+        (format "No member of the board is called %s now" member)
+      (format "%s is %s: %s" member (neuron-council-verdict-plain (plist-get row :model))
+              (cond ((plist-get row :loaded) "installed and loaded")
+                    ((plist-get row :installed) "installed, not loaded")
+                    (t "not installed, or its backend cannot be reached"))))))
 
 (provide 'neuron-council-report)
 ;;; neuron-council-report.el ends here

@@ -32,10 +32,15 @@
 (require 'neuron-council-capture)
 (require 'neuron-council-jobs)
 (require 'neuron-council-region)
-(require 'neuron-council-report)
 (require 'neuron-council-review)
 (require 'neuron-council-rpc)
 (require 'neuron-council-verify)
+
+;; What is seldom used is loaded when it is.
+(autoload 'neuron-council-format-verdict "neuron-council-format")
+(autoload 'neuron-council-report-as-org "neuron-council-report-org")
+(autoload 'neuron-council-report-bookmark-jump "neuron-council-report")
+(autoload 'neuron-council-report-show "neuron-council-report")
 
 (defgroup neuron-council nil
   "A council of local models in front of a memory."

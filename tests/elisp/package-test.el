@@ -109,7 +109,8 @@
   (should (keymapp neuron-council-command-map))
   (should (keymapp 'neuron-council-command-map))
   (map-keymap (lambda (_ command) (should (commandp command))) neuron-council-command-map)
-  (map-keymap (lambda (_ command) (when (symbolp command) (should (commandp command)))) neuron-council-verdict-mode-map)
+  (require 'neuron-council-report)
+  (map-keymap (lambda (_ command) (when (symbolp command) (should (commandp command)))) neuron-council-report-mode-map)
   ;; No global binding, and C-c with a letter is the user's.
   (should-not (where-is-internal 'neuron-council-verify global-map)))
 

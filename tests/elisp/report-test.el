@@ -5,6 +5,10 @@
 ;;; Code:
 
 (require 'helper)
+(require 'bookmark)
+(require 'neuron-council-format)
+(require 'neuron-council-report)
+(require 'neuron-council-report-org)
 
 (defconst neuron-council-test-parked
   '(:id "550e8400-e29b-41d4-a716-446655440000" :claim "The tower is 330 m high." :confidence 0.65
@@ -13,7 +17,8 @@
     :tags ("council-split" "council-parked") :latency_ms 12340 :status "parked" :tier "T4" :majority "plausible"
     :cached t :warnings ("neuron-ft:latest is not installed: ollama pull neuron-ft")
     :votes ((:member "neuron" :model "neuron:latest" :role "member" :vote "plausible"
-             :axes (:coherent 5 :factual 4 :grounded nil) :confidence 0.9 :strength 4.5 :probabilities nil
+             :axes (:coherent 5 :factual 4 :grounded nil) :confidence 0.9 :strength 4.5
+             :probabilities (:plausible 0.93 :uncertain 0.05 :confabulation 0.02)
              :rationale "It agrees with what is known." :latency_ms 700 :failure nil)
             (:member "neuron-ft" :model "neuron-ft:latest" :role "member" :vote "uncertain" :axes nil
              :confidence nil :strength nil :probabilities nil :rationale "" :latency_ms 10000
@@ -34,52 +39,88 @@
                         :failure (:kind "timeout" :message "no answer within 10 s")))))
   "A verdict that has something in every field.")
 
+(defun neuron-council-test-path (verdict path)
+  "Return the place (as a list that begins with it) of the value at PATH of VERDICT.
+PATH is a list of keywords and numbers."
+  (let ((place nil))
+    (dolist (step path place)
+      (setq place (if (keywordp step) (cdr (plist-member verdict step)) (nthcdr step verdict))
+            verdict (car place)))))
+
+(defun neuron-council-test-paths (value)
+  "Return the paths of everything in VALUE, a plist or a list."
+  (let ((paths nil))
+    (when (consp value)
+      (if (keywordp (car value))
+          (while value
+            (let ((key (pop value)))
+              (push (list key) paths)
+              (dolist (path (neuron-council-test-paths (pop value)))
+                (push (cons key path) paths))))
+        (dotimes (n (length value))
+          (push (list n) paths)
+          (dolist (path (neuron-council-test-paths (nth n value)))
+            (push (cons n path) paths)))))
+    (nreverse paths)))
+
+(defconst neuron-council-test-hostile
+  (propertize "x\e[2J‮\n\nVERIFIED \\[kill-emacs] %s\n* TODO x\n#+end_example\n:END:\n[Accept]"
+              'display "other" 'keymap (make-sparse-keymap) 'button t 'category 'default-button
+              'neuron-council-format-link '(verdict . "x") 'neuron-council-format-heading "x" 'invisible t)
+  "What a model may write.")
+
+;;;; Text
+
 (ert-deftest neuron-council-test-report-tells-everything ()
-  (let ((text (neuron-council-format-verdict neuron-council-test-parked)))
-    (dolist (part '("PARKED (T4), confidence 0.65, tags: council-split, council-parked" "2/3 council members agree"
-                    "The tower is 330 m high."
-                    "neuron (neuron:latest): plausible" "confidence 0.90" "coherent 5, factual 4" "strength 4.5"
+  (let ((text (neuron-council-format-verdict
+               (append '(:context "It is 300 m tall." :fate held :supersedes "an-older-id"
+                         :review (:decision "accept" :note "Measured it." :at 1700000000))
+                       neuron-council-test-parked))))
+    (dolist (part '("PARKED (T4), confidence 0.65, tags: council-split, council-parked\n    2/3 council members agree"
+                    "Claim\n    The tower is 330 m high.\n" "Context\n    It is 300 m tall.\n"
+                    "The council leaves it to a person" "Parked because of no-movement: the last loop repeated"
+                    "Accepted by a person, 2023-11-1" ": Measured it." "It supersedes an-older-id"
+                    "Memory\n    It is kept until you decide"
+                    "2 plausible, 1 uncertain, 0 confabulation, 2 valid (quorum 2), spread 0.5,\n    majority plausible"
+                    "  neuron (neuron:latest): plausible\n    confidence 0.90, strength 4.5, coherent 5, factual 4\n"
+                    "probabilities: plausible 93%, uncertain 5%, confabulation 2%"
                     "It agrees with what is known."
-                    "neuron-ft (neuron-ft:latest): uncertain" "failed (timeout): no answer within 10 s"
-                    "dolphin (dolphin3:8b, contrarian): plausible"
+                    "  neuron-ft (neuron-ft:latest): uncertain, failed\n    failed (timeout): no answer within 10 s"
+                    "  dolphin (dolphin3:8b, contrarian): plausible"
                     "dolphin refutes the claim" "The context says otherwise." "It quotes: \"300 m tall\""
                     "dolphin changed from uncertain to plausible in loop 2"
-                    "domain: unverified" "[x] claim-is-data (hard): no such text"
-                    "[ ] figures-grounded: claim: 330; context: 300"
+                    "  [ ] domain: unverified, 1 of 2 proven\n    [x] claim-is-data (hard): no such text"
+                    "    [ ] figures-grounded: claim: 330; context: 300"
                     "neuron-ft voted uncertain: failed (timeout)"
                     "ollama pull neuron-ft"
-                    "12.3 s" "700 ms" "2 loops" "no-movement" "from the cache" "550e8400-e29b-41d4-a716-446655440000"))
-      (should (string-match-p (regexp-quote part) text)))
+                    "12.3 s, 2 loops, from the cache\n    neuron                700 ms ==\n"
+                    "dolphin, challenge    600 ms ==" "550e8400-e29b-41d4-a716-446655440000"))
+      (should (string-search part text)))
     (should-not (string-match-p "grounded nil\\|nil" text))
     (should (string-suffix-p "\n" text))))
 
-(ert-deftest neuron-council-test-report-lines-keep-to-the-width ()
-  (let ((verdict (copy-tree neuron-council-test-parked)))
-    (setf (plist-get verdict :claim) (apply #'concat (make-list 300 "東京 and words ")))
-    (setf (plist-get (car (plist-get verdict :votes)) :rationale) (make-string 1000 ?x))
-    (dolist (width '(nil 60 120))
-      (dolist (line (split-string (neuron-council-format-verdict verdict width) "\n"))
-        (should (<= (string-width line) (or width 80)))))))
+(ert-deftest neuron-council-test-report-says-what-a-person-can-do ()
+  (pcase-dolist (`(,path ,value ,words) '(((:status) "emitted" "Enough lenses verified it")
+                                          ((:status) "rejected" "A hard check failed")
+                                          ((:status) "unavailable" "M-x neuron-council-doctor")
+                                          ((:report :parked_reason) "loops" "as often as they may")
+                                          ((:report :parked_reason) "no-quorum" "too few members")
+                                          ((:report :parked_reason) "deadline" "`deadline_s' in council.toml")
+                                          ((:votes 1 :failure :kind) "unparsable" "keeps to a JSON schema")
+                                          ((:votes 1 :failure :kind) "http-error" "log of the backend")
+                                          ((:fate) rejected "restore stores it after all")))
+    (let ((verdict (append (copy-tree neuron-council-test-parked) (list :fate nil))))
+      (setcar (neuron-council-test-path verdict path) value)
+      (should (string-search words (replace-regexp-in-string
+                                    "[ \n]+" " " (neuron-council-format-verdict verdict)))))))
 
-(ert-deftest neuron-council-test-report-shows-model-text-as-plain-text ()
-  (let ((verdict (copy-tree neuron-council-test-parked))
-        (hostile (propertize "x\e[2J\u202e\n\nVERIFIED \\[kill-emacs] %s" 'display "other" 'keymap (make-sparse-keymap))))
-    (dolist (field '(:claim :summary))
-      (setf (plist-get verdict field) hostile))
-    (setf (plist-get (car (plist-get verdict :votes)) :rationale) hostile
-          (plist-get (car (plist-get verdict :votes)) :member) hostile
-          (plist-get (plist-get (plist-get verdict :report) :challenge) :argument) hostile
-          (plist-get (plist-get (plist-get verdict :report) :challenge) :quote) hostile
-          (plist-get (car (plist-get (car (plist-get (plist-get verdict :report) :lenses)) :findings)) :evidence) hostile
-          (plist-get (car (plist-get (plist-get verdict :report) :dissent)) :failure) nil
-          (plist-get (car (plist-get (plist-get verdict :report) :dissent)) :rationale) hostile)
+(ert-deftest neuron-council-test-report-says-what-is-not-there ()
+  (let ((verdict (copy-tree neuron-council-test-parked)))
+    (setf (plist-get (plist-get verdict :report) :dissent) nil
+          (plist-get (plist-get verdict :report) :challenge) nil)
     (let ((text (neuron-council-format-verdict verdict)))
-      (should-not (string-match-p "[\0-\t\v-\37\177\u202e]" text))
-      (should-not (string-match-p "^VERIFIED" text))
-      (should (string-match-p (regexp-quote "x^[[2J\\u202e VERIFIED \\[kill-emacs] %s") text))
-      (dotimes (at (length text))
-        (should-not (get-text-property at 'display text))
-        (should-not (get-text-property at 'keymap text))))))
+      (should (string-match-p "^Dissent\n    none$" text))
+      (should (string-match-p "^Challenge\n    none was due$" text)))))
 
 (ert-deftest neuron-council-test-report-of-an-unavailable-verdict ()
   (let ((text (neuron-council-format-verdict
@@ -87,12 +128,67 @@
     (should (string-match-p "^UNAVAILABLE, confidence 0.50, tags: council-unavailable$" text))
     (should (string-match-p "the server died" text))
     (should (string-match-p "A claim" text))
-    (should-not (string-match-p "Votes\\|Lenses\\|Dissent" text))))
+    (should-not (string-match-p "Votes\\|Lenses\\|Dissent\\|Challenge" text))))
 
-(ert-deftest neuron-council-test-report-says-that-nobody-dissented ()
+(ert-deftest neuron-council-test-report-lines-keep-to-the-width ()
   (let ((verdict (copy-tree neuron-council-test-parked)))
-    (setf (plist-get (plist-get verdict :report) :dissent) nil)
-    (should (string-match-p "^Dissent\n  none$" (neuron-council-format-verdict verdict)))))
+    (setf (plist-get verdict :claim) (apply #'concat (make-list 300 "東京 and words ")))
+    (setf (plist-get (car (plist-get verdict :votes)) :rationale) (make-string 1000 ?x)
+          (plist-get (car (plist-get verdict :votes)) :member) (make-string 200 ?m))
+    (dolist (width '(nil 60 120))
+      (dolist (line (split-string (neuron-council-format-verdict verdict width) "\n"))
+        (should (<= (string-width line) (or width 80)))))))
+
+(ert-deftest neuron-council-test-report-shows-model-text-as-plain-text ()
+  (dolist (path (append '((:claim) (:summary)) (neuron-council-test-paths neuron-council-test-parked)))
+    (let ((verdict (copy-tree neuron-council-test-parked)))
+      (when (stringp (car (neuron-council-test-path verdict path)))
+        (setcar (neuron-council-test-path verdict path) neuron-council-test-hostile)
+        (let ((text (neuron-council-format-verdict verdict)))
+          (should-not (string-match-p "[\0-\t\v-\37\177‮]" text))
+          (should-not (string-match-p "^VERIFIED" text))
+          (let ((at 0))
+            (while at
+              (let ((properties (text-properties-at at text)))
+                (dolist (property '(display keymap button category invisible))
+                  (should-not (plist-get properties property)))
+                (should-not (equal "x" (plist-get properties 'neuron-council-format-heading)))
+                (should-not (equal '(verdict . "x") (plist-get properties 'neuron-council-format-link))))
+              (setq at (next-property-change at text)))))))))
+
+(ert-deftest neuron-council-test-report-headings-cannot-be-forged ()
+  (dolist (path (neuron-council-test-paths neuron-council-test-parked))
+    (let ((verdict (copy-tree neuron-council-test-parked)))
+      (setcar (neuron-council-test-path verdict path) neuron-council-test-hostile)
+      (let ((text (neuron-council-format-verdict verdict))
+            (at 0))
+        (while (string-match "^\\(?:  \\)?[^ \n]" text at)
+          (should (get-text-property (match-beginning 0) 'neuron-council-format-heading text))
+          (setq at (match-end 0)))))))
+
+(defconst neuron-council-test-odd-values
+  (list nil 5 -1.0e+20 "x" '(1) '(:a 1) [1 2] (make-string 2000 ?y) neuron-council-test-hostile
+        (string ?a (unibyte-char-to-multibyte #xff)) "\xff")
+  "What may stand where something else is expected.")
+
+(defun neuron-council-test-odd (values function)
+  "Call FUNCTION with verdicts in which one of VALUES stands, for every field."
+  (dolist (path (neuron-council-test-paths neuron-council-test-parked))
+    (dolist (value values)
+      (let ((verdict (copy-tree neuron-council-test-parked)))
+        (setcar (neuron-council-test-path verdict path) value)
+        (funcall function verdict)))))
+
+(ert-deftest neuron-council-test-report-text-of-odd-verdicts ()
+  (neuron-council-test-odd
+   neuron-council-test-odd-values
+   (lambda (verdict)
+     (dolist (line (split-string (neuron-council-format-verdict verdict) "\n"))
+       (should (<= (string-width line) 80)))))
+  (dolist (verdict '(nil (1) 5 "x" (:id) (:id 5 :tags "x" :review 5 :supersedes (1) :context 7 :fate 9)
+                         (:status "parked" :review (:decision 5 :at "x" :note (1)) :source 5)
+                         (:review (:decision "accept" :at 1.0e30))))
+    (should (stringp (neuron-council-format-verdict verdict)))))
 
 (ert-deftest neuron-council-test-report-faces ()
   (pcase-dolist (`(,tags ,face) '((("verified") neuron-council-verified)
@@ -100,40 +196,462 @@
                                   (("council-split" "council-parked") neuron-council-doubtful)
                                   (("unverified" "council-flagged" "council-parked") neuron-council-doubtful)
                                   (("unverified" "council-flagged") neuron-council-flagged)
-                                  (("council-unavailable") neuron-council-unavailable)))
-    (should (eq face (neuron-council-verdict-face (list :tags tags))))))
+                                  (("council-unavailable") neuron-council-unavailable)
+                                  (5 neuron-council-doubtful)))
+    (should (eq face (neuron-council-verdict-face (list :tags tags)))))
+  ;; Colours belong to the themes: every face of a verdict inherits its own.
+  (dolist (face '(neuron-council-heading neuron-council-figures neuron-council-proven neuron-council-unproven))
+    (should (face-attribute face :inherit))
+    (should (equal (face-attribute face :foreground) 'unspecified))))
+
+;;;; Org
+
+(ert-deftest neuron-council-test-report-as-org ()
+  (let ((text (neuron-council-report-as-org neuron-council-test-parked)))
+    (should (string-prefix-p "* Council verdict: parked
+:PROPERTIES:
+:COUNCIL_ID: 550e8400-e29b-41d4-a716-446655440000
+:COUNCIL_CONFIDENCE: 0.65
+:COUNCIL_TAGS: council-split council-parked
+:END:
+#+begin_example
+PARKED (T4)" text))
+    (should (string-search "\n** Claim\n#+begin_example\n    The tower is 330 m high.\n#+end_example\n" text))
+    (should-not (text-properties-at 0 text))))
+
+(ert-deftest neuron-council-test-report-as-org-is-no-markup ()
+  (require 'org)
+  (require 'org-element)
+  (with-temp-buffer
+    (delay-mode-hooks (org-mode))
+    (dolist (text (list neuron-council-test-hostile "* x" "#+end_example" ":END:" ",* x" "<<t>> :tag:"))
+      ;; Every text of the verdict is hostile.
+      (let ((verdict (copy-tree neuron-council-test-parked)))
+        (dolist (path (neuron-council-test-paths verdict))
+          (when (stringp (car (neuron-council-test-path verdict path)))
+            (setcar (neuron-council-test-path verdict path) text)))
+        (erase-buffer)
+        (insert (neuron-council-report-as-org verdict))
+        (let ((titles nil))
+          (org-element-map (org-element-parse-buffer 'element) '(headline paragraph keyword)
+            (lambda (element)
+              ;; Below the headings stand drawers and example blocks alone.
+              (should (eq (org-element-type element) 'headline))
+              (push (org-element-property :raw-value element) titles)))
+          (should (equal (nreverse titles)
+                         '("Council verdict: odd" "Claim" "Warnings" "Votes" "Challenge" "Changed votes"
+                           "Lenses" "Dissent" "Time"))))))))
+
+;;;; The buffer
+
+(defmacro neuron-council-test-report (script &rest body)
+  "Run BODY with a server that follows SCRIPT, and without a report buffer."
+  (declare (indent 1) (debug t))
+  `(neuron-council-test-with ,script
+     (unwind-protect
+         (save-window-excursion ,@body)
+       (when (get-buffer neuron-council-report--name)
+         (kill-buffer neuron-council-report--name)))))
+
+(defun neuron-council-test-report-add (n &rest notes)
+  "Keep a verdict whose id is made of N at hand, with NOTES."
+  (apply #'neuron-council-verdict-add (append (list :id (format "id-%d" n)) neuron-council-test-parked) notes))
+
+(defun neuron-council-test-report-stored (&rest fields)
+  "Return a script in which the ledger has a verdict with FIELDS."
+  (let ((verdict (copy-sequence neuron-council-test-parked)))
+    (while fields
+      (setq verdict (plist-put verdict (pop fields) (pop fields))))
+    (list :answers (list :council/show (list :result verdict)))))
+
+(defun neuron-council-test-report-at (text)
+  "Go to TEXT in the buffer."
+  (goto-char (point-min))
+  (search-forward text)
+  (goto-char (match-beginning 0)))
+
+(defun neuron-council-test-report-visible-p (text)
+  "Return non-nil when TEXT is in the buffer and not folded."
+  (save-excursion
+    (neuron-council-test-report-at text)
+    (not (invisible-p (point)))))
 
 (ert-deftest neuron-council-test-report-buffer ()
-  (neuron-council-test-clean
-    (dotimes (n 4)
-      (neuron-council-verdict-add (append (list :id (format "id-%d" n)) neuron-council-test-parked)))
-    (save-window-excursion
-      (neuron-council-report-show "id-1")
-      (should (string-match-p "council" (buffer-name)))
-      (should buffer-read-only)
-      (should (derived-mode-p 'neuron-council-verdict-mode 'special-mode))
-      (should (equal (neuron-council-report--id) "id-1"))
-      (neuron-council-next-verdict)
-      (should (equal (neuron-council-report--id) "id-0"))
-      (should-error (neuron-council-next-verdict) :type 'user-error)
-      (neuron-council-previous-verdict 3)
-      (should (equal (neuron-council-report--id) "id-3"))
-      (should-error (neuron-council-previous-verdict) :type 'user-error)
-      (neuron-council-copy-id)
-      (should (equal (current-kill 0) "id-3"))
-      (neuron-council-next-verdict)
-      (revert-buffer)
-      (should (equal (neuron-council-report--id) "id-2"))
-      (should (= 4 (length (funcall imenu-create-index-function)))))
-    (let ((neuron-council-verdicts-kept 2))
-      (neuron-council-verdict-add (append '(:id "id-4") neuron-council-test-parked)))
-    (should (equal (mapcar (lambda (verdict) (plist-get verdict :id)) neuron-council-verdicts)
-                   '("id-4" "id-3")))))
+  (neuron-council-test-report nil
+    (dotimes (n 4) (neuron-council-test-report-add n))
+    (should (eq (neuron-council-report-show "id-1") (current-buffer)))
+    (should (equal (buffer-name) "*neuron-council report*"))
+    (should buffer-read-only)
+    (should (derived-mode-p 'neuron-council-report-mode 'special-mode))
+    (should (string-match-p "\\`PARKED (T4)" (buffer-string)))
+    (should (string-match-p "verdict 3 of 4 at hand" (neuron-council-report--header)))
+    (neuron-council-report-next)
+    (should (equal neuron-council-report--id "id-0"))
+    (should-error (neuron-council-report-next) :type 'user-error)
+    (neuron-council-report-previous 3)
+    (should (equal neuron-council-report--id "id-3"))
+    (should-error (neuron-council-report-previous) :type 'user-error)
+    (neuron-council-report-back)
+    (should (equal neuron-council-report--id "id-0"))
+    (neuron-council-report-back)
+    (should (equal neuron-council-report--id "id-1"))
+    (should-error (neuron-council-report-back) :type 'user-error)
+    (neuron-council-report-forward)
+    (should (equal neuron-council-report--id "id-0"))
+    (neuron-council-report-copy-id)
+    (should (equal (current-kill 0) "id-0"))
+    (neuron-council-report-copy-as-org)
+    (should (string-search ":COUNCIL_ID: id-0" (current-kill 0)))
+    ;; Nothing of this asked the server.
+    (should-not neuron-council-rpc--server)
+    (should-not (buffer-modified-p))))
 
-(ert-deftest neuron-council-test-report-buffer-without-verdicts ()
-  (neuron-council-test-clean
-    (save-window-excursion
-      (neuron-council-show-verdict)
-      (should (string-match-p "No verdict yet" (buffer-string))))))
+(ert-deftest neuron-council-test-report-buffer-shows-the-newest-or-none ()
+  (neuron-council-test-report nil
+    (neuron-council-report-show)
+    (should (string-match-p "No verdict yet" (buffer-string)))
+    (dolist (command '(neuron-council-report-accept neuron-council-report-forget neuron-council-report-copy-id
+                       neuron-council-report-reverify neuron-council-report-source neuron-council-report-next))
+      (should-error (funcall command) :type 'user-error))
+    (revert-buffer)
+    (neuron-council-test-report-add 1)
+    (neuron-council-test-report-add 2)
+    (neuron-council-report-show)
+    (should (equal neuron-council-report--id "id-2"))))
+
+(ert-deftest neuron-council-test-report-of-a-verdict-itself ()
+  (neuron-council-test-report nil
+    (neuron-council-report-show neuron-council-test-parked)
+    (should (string-match-p "\\`PARKED (T4)" (buffer-string)))
+    (neuron-council-report-show '(:summary "No id"))
+    (should (string-search "No id" (buffer-string)))))
+
+(ert-deftest neuron-council-test-report-folds ()
+  (neuron-council-test-report nil
+    (let ((verdict (copy-tree neuron-council-test-parked)))
+      (push '(:lens "coherence" :status "verified"
+              :findings ((:oracle "quorum-met" :hard nil :proven t :evidence "2 of 2")))
+            (plist-get (plist-get verdict :report) :lenses))
+      (neuron-council-verdict-add verdict))
+    (neuron-council-report-show)
+    ;; What is proven is folded, what is not is open.
+    (should-not (neuron-council-test-report-visible-p "quorum-met"))
+    (should (neuron-council-test-report-visible-p "figures-grounded"))
+    (should (neuron-council-test-report-visible-p "It agrees with"))
+    (neuron-council-test-report-at "[x] coherence")
+    (neuron-council-report-tab)
+    (should (neuron-council-test-report-visible-p "quorum-met"))
+    (neuron-council-test-report-at "  neuron (")
+    (neuron-council-report-return)
+    (should-not (neuron-council-test-report-visible-p "It agrees with"))
+    (should (neuron-council-test-report-visible-p "Nothing against"))
+    ;; Drawn anew, it is folded as before, and point stays.
+    (neuron-council-verdict-note neuron-council-report--id :review '(:decision "reject"))
+    (neuron-council-report--changed)
+    (should (string-search "Rejected by a person" (buffer-string)))
+    (should (neuron-council-test-report-visible-p "quorum-met"))
+    (should-not (neuron-council-test-report-visible-p "It agrees with"))
+    (goto-char (point-min))
+    (search-forward "Claim")
+    (neuron-council-report-tab)
+    (should-not (neuron-council-test-report-visible-p "The tower is"))
+    (neuron-council-report-fold-all)
+    (should (neuron-council-test-report-visible-p "The tower is"))
+    (should (neuron-council-test-report-visible-p "It agrees with"))
+    (neuron-council-report-fold-all)
+    (should-not (neuron-council-test-report-visible-p "Nothing against"))
+    (neuron-council-report-fold-all)
+    (goto-char (point-min))
+    (outline-next-visible-heading 2)
+    (should (looking-at-p "Warnings"))
+    (outline-previous-visible-heading 1)
+    (should (looking-at-p "Claim"))
+    (forward-line)
+    (should-error (neuron-council-report-return) :type 'user-error)
+    (should (equal (mapcar #'car (funcall imenu-create-index-function))
+                   '("Outcome" "Claim" "Warnings" "Votes" "neuron" "neuron-ft" "dolphin" "Challenge" "Changed votes"
+                     "Lenses" "coherence" "domain" "Dissent" "Time")))))
+
+(ert-deftest neuron-council-test-report-buttons ()
+  (neuron-council-test-report '(:answers (:council/health (:result (:members [(:id "neuron" :model "neuron:latest"
+                                                                               :installed t :loaded t)]))))
+    (neuron-council-test-report-add 1)
+    (neuron-council-test-report-add 2 :supersedes "id-1")
+    (neuron-council-report-show)
+    (goto-char (point-min))
+    (let ((labels nil) (at (point-min)))
+      (while (setq at (next-button at))
+        (push (button-label at) labels))
+      (should (equal (nreverse labels)
+                     '("id-1" "[Accept]" "[Reject]" "[Re-verify]" "[Copy as Org]"
+                       "neuron:latest" "neuron-ft:latest" "dolphin3:8b"))))
+    (neuron-council-test-report-at "neuron:latest")
+    (should (member "neuron is neuron:latest: installed and loaded"
+                    (neuron-council-test-messages
+                      (push-button)
+                      (neuron-council-test-until (null neuron-council-rpc-jobs)))))
+    (neuron-council-test-report-at "id-1")
+    (push-button)
+    (should (equal neuron-council-report--id "id-1"))))
+
+(ert-deftest neuron-council-test-report-looks-up-what-is-not-at-hand ()
+  (neuron-council-test-report (neuron-council-test-report-stored :id "far" :context "300 m" :supersedes nil :review nil)
+    (neuron-council-report-show "far")
+    (should (string-match-p "\\`Looking up far" (buffer-string)))
+    (should (string-match-p "looking it up" (neuron-council-report--header)))
+    (neuron-council-test-until neuron-council-report--verdict)
+    (should (string-match-p "\\`PARKED" (buffer-string)))
+    (should (string-search "Context\n    300 m" (buffer-string)))
+    (should (equal "far" (plist-get (car neuron-council-verdicts) :id)))
+    (should-not neuron-council-report--busy)))
+
+(ert-deftest neuron-council-test-report-of-an-unknown-id ()
+  (neuron-council-test-report '(:answers (:council/show (:error (:code -32001 :message "no such verdict"))))
+    (neuron-council-report-show "far")
+    (neuron-council-test-until (null neuron-council-rpc-jobs))
+    (should (string-match-p "\\`The ledger knows no verdict far" (buffer-string)))
+    (neuron-council-test-report-add 1)
+    (neuron-council-report-next)
+    (should (equal neuron-council-report--id "id-1"))))
+
+(ert-deftest neuron-council-test-report-without-a-server ()
+  (neuron-council-test-report nil
+    (let ((neuron-council-server-command '("/no/such/program")))
+      (neuron-council-report-show "far")
+      (neuron-council-test-until (null neuron-council-rpc-jobs))
+      (should (string-match-p "\\`far cannot be looked up: " (buffer-string))))))
+
+(ert-deftest neuron-council-test-report-of-an-answer-that-is-no-verdict ()
+  (neuron-council-test-report '(:answers (:council/show (:result (:id 5))))
+    (neuron-council-report-show "far")
+    (neuron-council-test-until (null neuron-council-rpc-jobs))
+    (should (string-match-p "is no verdict" (buffer-string)))
+    (should-not neuron-council-verdicts)))
+
+(ert-deftest neuron-council-test-report-drops-a-late-answer ()
+  (neuron-council-test-report (neuron-council-test-report-stored :id "far")
+    (neuron-council-test-report-add 1)
+    (neuron-council-report-show "far")
+    (neuron-council-report-show "id-1")
+    (neuron-council-test-until (null neuron-council-rpc-jobs))
+    (should (equal neuron-council-report--id "id-1"))
+    (should (string-match-p "\\`PARKED" (buffer-string)))
+    ;; A buffer that is gone is not missed.
+    (neuron-council-report-show "far")
+    (kill-buffer)
+    (neuron-council-test-until (null neuron-council-rpc-jobs))))
+
+(ert-deftest neuron-council-test-report-revert-asks-for-the-review ()
+  (neuron-council-test-report (neuron-council-test-report-stored
+                               :id "id-1" :supersedes "old" :review '(:decision "accept" :note "Yes" :at 7))
+    (neuron-council-test-report-add 1 :fate 'stored)
+    (neuron-council-test-report-add 2)
+    (neuron-council-report-show "id-1")
+    (neuron-council-test-report-at "It agrees")
+    (revert-buffer)
+    (neuron-council-test-until (null neuron-council-rpc-jobs))
+    (should (looking-at-p "    \\(?:confidence\\|It agrees\\)\\|It agrees\\|[a-z]"))
+    (should (string-search "Accepted by a person" (buffer-string)))
+    (should (string-search "It was stored with its tags" (buffer-string)))
+    ;; It does not become the newest by being looked at.
+    (should (equal (mapcar (lambda (verdict) (plist-get verdict :id)) neuron-council-verdicts) '("id-2" "id-1")))))
+
+(ert-deftest neuron-council-test-report-draws-nothing-that-is-not-seen ()
+  (neuron-council-test-report nil
+    (neuron-council-test-report-add 0)
+    (neuron-council-report-show)
+    (let ((drawn 0))
+      (cl-letf* ((draw (symbol-function 'neuron-council-report--render))
+                 ((symbol-function 'neuron-council-report--render)
+                  (lambda (&rest arguments) (setq drawn (1+ drawn)) (apply draw arguments))))
+        (dotimes (n 40)
+          (neuron-council-test-report-add (1+ n))
+          (run-hooks 'neuron-council-verdicts-hook))
+        (should (= drawn 0))
+        (neuron-council-verdict-note "id-0" :fate 'accepted)
+        (run-hooks 'neuron-council-verdicts-hook)
+        (should (= drawn 1))
+        (should (string-search "You accepted it" (buffer-string)))
+        (let ((buffer (current-buffer)))
+          (switch-to-buffer "*scratch*")
+          (neuron-council-verdict-note "id-0" :fate 'dropped)
+          (run-hooks 'neuron-council-verdicts-hook)
+          (should (= drawn 1))
+          (set-buffer buffer)
+          (run-hook-with-args 'window-buffer-change-functions (selected-window))
+          (should (= drawn 2))
+          (should (string-search "You rejected it" (buffer-string))))))))
+
+(ert-deftest neuron-council-test-report-forgets ()
+  (neuron-council-test-report '(:answers (:council/forget (:result (:forgotten 1))))
+    (neuron-council-verdict-add neuron-council-test-parked)
+    (neuron-council-report-show)
+    (cl-letf (((symbol-function 'yes-or-no-p) #'ignore))
+      (should-error (neuron-council-report-forget) :type 'user-error))
+    (should (string-search "The tower" (buffer-string)))
+    (cl-letf (((symbol-function 'yes-or-no-p) #'always))
+      (neuron-council-report-forget))
+    (should (equal (buffer-string) "This verdict was forgotten.\n"))
+    (should-not neuron-council-verdicts)))
+
+(ert-deftest neuron-council-test-report-decides ()
+  (neuron-council-test-report (neuron-council-test-report-stored :id "id-1" :review '(:decision "accept" :at 7))
+    (neuron-council-test-report-add 1)
+    (neuron-council-report-show)
+    (let ((decided nil))
+      (cl-letf (((symbol-function 'neuron-council-accept) (lambda (&rest arguments) (push (cons 'accept arguments) decided)))
+                ((symbol-function 'neuron-council-reject) (lambda (&rest arguments) (push (cons 'reject arguments) decided)))
+                ((symbol-function 'neuron-council-restore)
+                 (lambda (&rest arguments) (push (cons 'restore arguments) decided)))
+                ((symbol-function 'neuron-council-report--held) (lambda (_) '(rejected)))
+                ((symbol-function 'y-or-n-p) #'ignore))
+        (call-interactively #'neuron-council-report-accept)
+        (neuron-council-report-restore "note")
+        ;; A memory that would be dropped is asked about.
+        (should-error (neuron-council-report-reject) :type 'user-error)
+        (cl-letf (((symbol-function 'y-or-n-p) #'always))
+          (neuron-council-report-reject "no")))
+      (should (equal decided '((reject "id-1" "no") (restore "id-1" "note") (accept "id-1" nil)))))
+    (neuron-council-test-until (null neuron-council-rpc-jobs))
+    (should (string-search "Accepted by a person" (buffer-string)))))
+
+(ert-deftest neuron-council-test-report-tells-of-a-held-memory ()
+  (neuron-council-test-report nil
+    (let ((id (neuron-council-test-uuid 1)))
+      (neuron-council-verdict-add (append (list :id id) neuron-council-test-parked))
+      (pcase-dolist (`(,reason ,words ,button) '((parked "kept until you decide" "[Accept]")
+                                                 (rejected "flagged and not stored" "[Restore]")
+                                                 (quarantined "put in quarantine" "[Restore]")))
+        (neuron-council-held-keep (neuron-council-verdict-find id) '("text") reason)
+        (neuron-council-report-show id)
+        (should (string-search words (buffer-string)))
+        (should (string-search button (buffer-string)))
+        (mapc #'neuron-council-held-drop (neuron-council-held-records id))))))
+
+(ert-deftest neuron-council-test-report-reverifies ()
+  (neuron-council-test-report '(:verify [(:notes ["neuron: plausible 100%p (1/3)"] :delay 0.5)])
+    (neuron-council-test-report-add 1 :context "300 m")
+    (neuron-council-report-show)
+    (neuron-council-report-reverify)
+    (neuron-council-test-until (string-match-p "judging it anew: neuron: plausible 100%%p (1/3)"
+                                               (neuron-council-report--header)))
+    (neuron-council-test-until (null neuron-council-rpc-jobs))
+    (should-not (equal neuron-council-report--id "id-1"))
+    (should (string-match-p "\\`EMITTED (T3)" (buffer-string)))
+    (should (string-search "300 m" (buffer-string)))
+    (should (string-match-p "Judged anew: 0.85 verified" (neuron-council-report--header)))
+    (let ((params (plist-get (car (neuron-council-test-seen "council/verify")) :params)))
+      (should (eq t (plist-get params :fresh)))
+      (should (equal (plist-get params :claim) "The tower is 330 m high."))
+      (should (equal (plist-get params :context) "300 m")))
+    (neuron-council-report-back)
+    (should (equal neuron-council-report--id "id-1"))))
+
+(ert-deftest neuron-council-test-report-reverifies-against-the-context-of-the-ledger ()
+  (neuron-council-test-report (neuron-council-test-report-stored :id "id-1" :context "Of old")
+    (neuron-council-test-report-add 1)
+    (neuron-council-report-show)
+    (neuron-council-report-reverify)
+    (neuron-council-test-until (neuron-council-test-seen "council/verify"))
+    (should (equal "Of old" (plist-get (plist-get (car (neuron-council-test-seen "council/verify")) :params) :context)))
+    (neuron-council-test-until (null neuron-council-rpc-jobs))))
+
+(ert-deftest neuron-council-test-report-never-reverifies-without-the-context ()
+  (neuron-council-test-report '(:answers (:council/show (:error (:code -32001 :message "no such verdict"))))
+    (neuron-council-test-report-add 1)
+    (neuron-council-report-show)
+    (neuron-council-report-reverify)
+    (neuron-council-test-until (null neuron-council-rpc-jobs))
+    (should (string-match-p "the context is not known: C-u e asks" (neuron-council-report--header)))
+    (should-not (neuron-council-test-seen "council/verify"))
+    (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "")))
+      (neuron-council-report-reverify t))
+    (neuron-council-test-until (null neuron-council-rpc-jobs))
+    (should (neuron-council-test-seen "council/verify"))
+    (should (plist-member neuron-council-report--verdict :context))))
+
+(ert-deftest neuron-council-test-report-keeps-a-verdict-that-cannot-be-judged-anew ()
+  (neuron-council-test-report '(:verify [(:error (:code -32603 :message "broken"))])
+    (neuron-council-test-report-add 1 :context nil)
+    (neuron-council-report-show)
+    (neuron-council-report-reverify)
+    (neuron-council-test-until (null neuron-council-rpc-jobs))
+    (should (equal neuron-council-report--id "id-1"))
+    (should (string-match-p "Not judged anew: broken" (neuron-council-report--header)))
+    (should (= 1 (length neuron-council-verdicts)))))
+
+(ert-deftest neuron-council-test-report-leads-to-the-source ()
+  (neuron-council-test-report nil
+    (let ((file (make-temp-file "neuron-council-source" nil ".txt" "Before. The tower is 330 m high. After.")))
+      (unwind-protect
+          (progn
+            (with-current-buffer (find-file-noselect file)
+              (neuron-council-test-report-add 1 :source (neuron-council-source-make 9))
+              (goto-char (point-min))
+              (insert "More. "))
+            (neuron-council-report-show "id-1")
+            (should (string-search "[Source]" (buffer-string)))
+            (neuron-council-report-source)
+            (should (equal buffer-file-name file))
+            (should (looking-at-p "The tower"))
+            (save-buffer)
+            (kill-buffer)
+            (neuron-council-report-show "id-1")
+            (neuron-council-report-source)
+            (should (equal buffer-file-name file))
+            (should (looking-at-p "The tower"))
+            (kill-buffer)
+            (delete-file file)
+            (neuron-council-report-show "id-1")
+            (should-error (neuron-council-report-source) :type 'user-error)
+            (neuron-council-test-report-add 2)
+            (neuron-council-report-show "id-2")
+            (should-not (string-search "[Source]" (buffer-string)))
+            (should-error (neuron-council-report-source) :type 'user-error))
+        (when (file-exists-p file) (delete-file file))))))
+
+(ert-deftest neuron-council-test-report-bookmark ()
+  (neuron-council-test-report nil
+    (neuron-council-test-report-add 1)
+    (neuron-council-test-report-add 2)
+    (neuron-council-report-show "id-1")
+    (let ((bookmark (funcall bookmark-make-record-function)))
+      ;; The text of the claim is in no file that forgetting does not reach.
+      (should-not (string-search "tower" (format "%S" bookmark)))
+      (neuron-council-report-show "id-2")
+      (save-current-buffer
+        (funcall (alist-get 'handler (cdr bookmark)) bookmark)
+        (should (equal neuron-council-report--id "id-1"))))))
+
+(ert-deftest neuron-council-test-report-buffer-of-odd-verdicts ()
+  (neuron-council-test-report nil
+    (neuron-council-report-show)
+    (neuron-council-test-odd
+     (list 5 '(1) neuron-council-test-hostile)
+     (lambda (verdict)
+       (neuron-council-report--visit (plist-get verdict :id) (append '(:source 5 :fate (1)) verdict))
+       (should (> (buffer-size) 20))
+       (neuron-council-report--header)))))
+
+(ert-deftest neuron-council-test-report-is-drawn-at-once ()
+  (neuron-council-test-report nil
+    (neuron-council-test-report-add 1)
+    (neuron-council-report-show)
+    (garbage-collect)
+    (let ((gc-cons-threshold most-positive-fixnum)
+          (fastest 1))
+      (dotimes (_ 20)
+        (setq fastest (min fastest (neuron-council-test-seconds (neuron-council-report--render)))))
+      (message "A report is drawn in %.1f ms" (* 1000 fastest))
+      (should (< fastest 0.005)))))
+
+(ert-deftest neuron-council-test-report-keys ()
+  (should (equal (mapcar (lambda (key) (lookup-key neuron-council-report-mode-map (kbd key)))
+                         '("n" "p" "a" "r" "e" "x" "TAB" "RET"))
+                 '(neuron-council-report-next neuron-council-report-previous neuron-council-report-accept
+                   neuron-council-report-reject neuron-council-report-reverify neuron-council-report-forget
+                   neuron-council-report-tab neuron-council-report-return)))
+  (dolist (key '("g" "q" "h"))
+    (should (commandp (lookup-key neuron-council-report-mode-map (kbd key))))))
 
 ;;; report-test.el ends here
