@@ -16,11 +16,18 @@
 (define-error 'neuron-council-cancelled "Neuron Council" 'neuron-council-error)
 (define-error 'neuron-council-not-found "Neuron Council" '(neuron-council-error user-error))
 
+(defconst neuron-council-errors--length 400
+  "Characters of what an error says, at most: some quote a whole text.")
+
 (defun neuron-council-errors-text (condition)
   "Return what CONDITION, an error that was caught, says to a person."
-  (if (and (memq 'neuron-council-error (get (car condition) 'error-conditions)) (stringp (cadr condition)))
-      (cadr condition)
-    (error-message-string condition)))
+  (let ((text (if (and (memq 'neuron-council-error (get (car condition) 'error-conditions))
+                       (stringp (cadr condition)))
+                  (cadr condition)
+                (error-message-string condition))))
+    (if (> (length text) neuron-council-errors--length)
+        (concat (substring text 0 neuron-council-errors--length) "...")
+      text)))
 
 (defun neuron-council-errors-guard (what function &rest arguments)
   "Call FUNCTION with ARGUMENTS; log an error of it as one of WHAT.
@@ -31,7 +38,32 @@ two seconds then, or ends where it runs in batch."
     ;; A quit in it is its own: whoever waits meanwhile has not pressed C-g.
     ((error quit)
      (neuron-council-log "Error in %s: %s" what (car problem))
-     (message "Neuron Council: error in %s: %s" what (error-message-string problem)))))
+     (message "Neuron Council: error in %s: %s" what (neuron-council-errors-text problem)))))
+
+;;;; Hooks
+
+(defun neuron-council-errors--run-one (hook function arguments)
+  "Call FUNCTION of HOOK with ARGUMENTS; return non-nil unless it fails.
+A failure is logged and shown by the names of both."
+  (condition-case problem
+      (progn (apply function arguments) t)
+    ((error quit)
+     (let ((name (if (symbolp function) function "a function")))
+       (neuron-council-log "Error in %s of `%s': %s" name hook (car problem))
+       (message "Neuron Council: error in %s of `%s': %s" name hook (neuron-council-errors-text problem)))
+     nil)))
+
+(defun neuron-council-errors-run-hook (hook &rest arguments)
+  "Run the abnormal HOOK, a symbol, with ARGUMENTS.
+What one function signals keeps no other from being called.  Return
+non-nil when there is a function and none of them failed."
+  (let ((called nil) (failed nil))
+    (run-hook-wrapped hook (lambda (function)
+                             (setq called t)
+                             (unless (neuron-council-errors--run-one hook function arguments)
+                               (setq failed t))
+                             nil))
+    (and called (not failed))))
 
 (provide 'neuron-council-errors)
 ;;; neuron-council-errors.el ends here

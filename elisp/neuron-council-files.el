@@ -54,12 +54,37 @@ Signal `neuron-council-error' for an ID that is no UUID."
         (print-level nil)
         (print-circle t)
         (print-gensym t)
-        (print-quoted t)
+        ;; A quote in a file would be more to count, see `neuron-council-files--shallow-p'.
+        (print-quoted nil)
         (print-escape-newlines t)
         (print-escape-control-characters t)
         (print-escape-nonascii t)
         (float-output-format nil))
     (prin1-to-string (append (list :version neuron-council-files--version) record))))
+
+(defun neuron-council-files--data (value)
+  "Return VALUE without text properties; signal `neuron-council-error' for code.
+Code in a file would run when the memory is stored."
+  (cond ((stringp value) (substring-no-properties value))
+        ((and (functionp value) (not (symbolp value)))
+         (signal 'neuron-council-error '("a function is among its arguments")))
+        ((proper-list-p value) (mapcar #'neuron-council-files--data value))
+        ((consp value)
+         (cons (neuron-council-files--data (car value)) (neuron-council-files--data (cdr value))))
+        ((vectorp value) (vconcat (mapcar #'neuron-council-files--data value)))
+        (t value)))
+
+(defun neuron-council-files-storable (args)
+  "Return ARGS as a file can keep them, or signal `neuron-council-error'.
+What is printed must come back by `read' as the same text: buffers and
+markers do not."
+  (let* ((data (neuron-council-files--data args))
+         (text (neuron-council-files-print data)))
+    (unless (equal text (with-temp-buffer
+                          (insert text)
+                          (neuron-council-files-print (nthcdr 2 (neuron-council-files--parse-buffer)))))
+      (signal 'neuron-council-error '("its arguments cannot be written to a file and read back")))
+    data))
 
 (defun neuron-council-files-write (file record &optional durable)
   "Write RECORD to FILE, which must not exist; signal an error where that fails.
@@ -90,22 +115,73 @@ Emacs, not of the machine."
     (neuron-council-log "%s holds no record; it is %s now" (file-name-nondirectory file)
                             (file-name-nondirectory aside))))
 
+;;;; Reading
+
 (defconst neuron-council-files--depth 500
   "How deep a record may be nested: `read' recurses, and can end Emacs.")
+
+(defconst neuron-council-files--prefix
+  (rx (or (any "'`") (: "," (? "@")) "#'" (: "#" (+ digit) "="))
+      (* (any " \t\n\r\f")))
+  "Matches what nests the text behind it as a parenthesis does.")
+
+(defun neuron-council-files--skip-string ()
+  "Move from behind the first quotation mark of a string to its end."
+  (while (progn (skip-chars-forward "^\\\\\"")
+                (eq (char-after) ?\\))
+    (goto-char (min (point-max) (+ (point) 2))))
+  (unless (eobp) (forward-char)))
+
+(defun neuron-council-files--skip-prefixes ()
+  "Move over the prefixes at point, one character at least; return their number."
+  (let ((count 0))
+    (while (looking-at neuron-council-files--prefix)
+      (setq count (1+ count))
+      (goto-char (match-end 0)))
+    (when (= count 0) (forward-char))
+    count))
+
+(defun neuron-council-files--shallow-p ()
+  "Return non-nil when `read' would not nest the text of the buffer too deep.
+What no record has, comments and characters, is refused: it would make
+parentheses hard to count."
+  (let ((depth 0) (outer nil) (run 0) (sound t))
+    (goto-char (point-min))
+    (while (and sound (re-search-forward "[][()\"\\'`,;#?]" nil t))
+      (pcase (char-before)
+        (?\" (neuron-council-files--skip-string))
+        (?\\ (unless (eobp) (forward-char)))
+        ((or ?\( ?\[) (push depth outer)
+                      (setq depth (+ depth run 1)
+                            run 0))
+        ((or ?\) ?\]) (setq depth (or (pop outer) 0)
+                            run 0))
+        (?\; (setq sound nil))
+        ;; Within a symbol it is a letter like any other.
+        (?? (setq sound (not (memq (char-before (1- (point))) (append '(nil) " \t\n\r\f\"'`,()[]" nil)))))
+        (_ (backward-char)
+           (if (looking-at-p "#[@!|$]")
+               (setq sound nil)
+             (let ((count (neuron-council-files--skip-prefixes)))
+               (when (> count 0) (setq run count))))))
+      (setq sound (and sound (<= (+ depth run) neuron-council-files--depth))))
+    sound))
+
+(defun neuron-council-files--parse-buffer ()
+  "Return the property list that the buffer holds and nothing else, or nil."
+  (when (neuron-council-files--shallow-p)
+    (goto-char (point-min))
+    (condition-case nil
+        (let ((value (read (current-buffer))))
+          (and (proper-list-p value) (looking-at-p "[ \n]*\\'") value))
+      (error nil))))
 
 (defun neuron-council-files--parse-text (file)
   "Return the property list that FILE holds and nothing else, or nil."
   (with-temp-buffer
     (let ((coding-system-for-read 'utf-8-emacs-unix))
       (insert-file-contents file))
-    (when (with-syntax-table emacs-lisp-mode-syntax-table
-            (< (car (parse-partial-sexp (point-min) (point-max) neuron-council-files--depth))
-               neuron-council-files--depth))
-      (goto-char (point-min))
-      (condition-case nil
-          (let ((value (read (current-buffer))))
-            (and (proper-list-p value) (looking-at-p "[ \n]*\\'") value))
-        (error nil)))))
+    (neuron-council-files--parse-buffer)))
 
 (defun neuron-council-files-read (file valid-p)
   "Return the record in FILE, of which VALID-P must be true, or nil.
@@ -127,6 +203,18 @@ newer version of the package has written, is left alone."
      (unless (eq (car problem) 'file-missing)
        (neuron-council-log "%s cannot be read: %s" (file-name-nondirectory file) (car problem)))
      nil)))
+
+;;;; Whose a file is, and its end
+
+(defun neuron-council-files-gone-p (pid file)
+  "Return non-nil when the process PID, which took FILE, has ended."
+  (let* ((attributes (process-attributes pid))
+         (start (alist-get 'start attributes)))
+    (or (null attributes)
+        (equal (alist-get 'state attributes) "Z")
+        ;; The number may be another process's by now.  Starting times are not exact.
+        (let ((changed (file-attribute-status-change-time (file-attributes file))))
+          (and start changed (time-less-p (time-add changed 10) start))))))
 
 (defun neuron-council-files-delete (file)
   "Delete FILE, which may be gone already."

@@ -5,48 +5,29 @@
 ;;; Commentary:
 
 ;; A memory that the policy did not store is kept with what it takes to store it: the arguments of the store function
-;; and what these are followed by.  What becomes of it a person decides, see neuron-council-review.el.
+;; and what these are followed by.  What becomes of it a person decides, see neuron-council-review.el; until then it
+;; stays.  What a file cannot keep (arguments that are buffers, a folder that cannot be written) is an error of whoever
+;; wants it kept.
 ;;
 ;; The files are ID.eld, and ID.2.eld and so on for further memories with the same verdict.
 
 ;;; Code:
 
 (require 'neuron-council-files)
+(require 'neuron-council-verdict)
 
 (defun neuron-council-held-folder ()
   "Return the folder of the memories that were not stored."
   (neuron-council-files-folder "held"))
-
-(defun neuron-council-held--data (value)
-  "Return VALUE without text properties; signal `neuron-council-error' for code.
-Code in a file would run when the memory is stored."
-  (cond ((stringp value) (substring-no-properties value))
-        ((and (functionp value) (not (symbolp value)))
-         (signal 'neuron-council-error '("a function is among its arguments")))
-        ((proper-list-p value) (mapcar #'neuron-council-held--data value))
-        ((consp value)
-         (cons (neuron-council-held--data (car value)) (neuron-council-held--data (cdr value))))
-        ((vectorp value) (vconcat (mapcar #'neuron-council-held--data value)))
-        (t value)))
-
-(defun neuron-council-held--storable (args)
-  "Return ARGS as a file can keep them, or signal `neuron-council-error'.
-What is printed must come back by `read' as the same text: buffers and
-markers do not."
-  (let* ((data (neuron-council-held--data args))
-         (text (neuron-council-files-print data)))
-    (unless (equal text (condition-case nil
-                            (neuron-council-files-print (nthcdr 2 (read text)))
-                          (error nil)))
-      (signal 'neuron-council-error '("its arguments cannot be written to a file and read back")))
-    data))
 
 (defun neuron-council-held--valid-p (record)
   "Return non-nil when RECORD can be decided on."
   (and (memq (plist-get record :reason) '(parked rejected quarantined))
        (stringp (plist-get record :claim))
        (numberp (plist-get record :confidence))
-       (proper-list-p (plist-get record :tags))
+       (neuron-council-verdict-tags-p (plist-get record :tags))
+       (or (null (plist-get record :time)) (numberp (plist-get record :time)))
+       (or (null (plist-get record :summary)) (stringp (plist-get record :summary)))
        (proper-list-p (plist-get record :store-args))))
 
 (defun neuron-council-held-keep (verdict store-args reason)
@@ -56,7 +37,7 @@ cannot be kept."
   (let ((record (list :id (plist-get verdict :id) :reason reason :claim (plist-get verdict :claim)
                       :confidence (plist-get verdict :confidence) :tags (plist-get verdict :tags)
                       :summary (plist-get verdict :summary) :time (float-time)
-                      :store-args (neuron-council-held--storable store-args)))
+                      :store-args (neuron-council-files-storable store-args)))
         (folder (neuron-council-held-folder))
         (number nil)
         (kept nil))

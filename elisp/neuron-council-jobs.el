@@ -14,7 +14,8 @@
   "Whether votes are shown as they come in, in the echo area or the mode line."
   :type 'boolean
   :safe #'booleanp
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-progress '((t :inherit mode-line-emphasis))
   "The council's progress in the mode line."
@@ -33,9 +34,14 @@
     map)
   "Keys of the progress in the mode line.")
 
-(defun neuron-council-jobs--words (job)
-  "Return what is to be said of JOB."
-  (or (neuron-council-job-note job) "convening"))
+(defun neuron-council-jobs-words (job)
+  "Return what JOB has got to: its last vote, else a word for its state."
+  (or (neuron-council-job-note job)
+      (pcase (neuron-council-job-state job)
+        ('made "waiting")
+        ('queued "starting")
+        ('sent "convening")
+        (_ "done"))))
 
 (defun neuron-council-jobs--show ()
   "Show what every job has got to."
@@ -46,23 +52,35 @@
               ((neuron-council-job-callback job) (unless (neuron-council-rpc-job-done-p job) (push job others)))
               ((not awaited) (setq awaited job))))
       (neuron-council-jobs--show-mode-line others)
-      (neuron-council-jobs--echo (and awaited (concat "Council: " (neuron-council-jobs--words awaited)))))))
+      (neuron-council-jobs--echo (and awaited (concat "Council: " (neuron-council-jobs-words awaited)))))))
+
+(defun neuron-council-jobs--foremost (jobs)
+  "Return the first of JOBS on which a vote has come in, else the first."
+  (let ((rest jobs))
+    (while (and rest (not (neuron-council-job-note (car rest))))
+      (setq rest (cdr rest)))
+    (car (or rest jobs))))
+
+(defun neuron-council-jobs--line (jobs)
+  "Return the text for JOBS, the oldest first, in the mode line, nil for none."
+  (and jobs
+       (propertize (format " Council%s: %s" (if (cdr jobs) (format "(%d)" (length jobs)) "")
+                           (truncate-string-to-width (neuron-council-jobs-words (neuron-council-jobs--foremost jobs))
+                                                     40 nil nil t))
+                   'face 'neuron-council-progress
+                   'mouse-face 'mode-line-highlight
+                   'help-echo "mouse-1: list what the council is judging, to cancel it"
+                   'local-map neuron-council-jobs--mode-line-map)))
 
 (defun neuron-council-jobs--show-mode-line (jobs)
   "Show JOBS, the oldest first, in the mode line."
-  (setq neuron-council-jobs--mode-line
-        (and jobs
-             (propertize (format " Council%s: %s" (if (cdr jobs) (format " (%d)" (length jobs)) "")
-                                 (truncate-string-to-width (neuron-council-jobs--words (car jobs)) 40 nil nil t))
-                         'face 'neuron-council-progress
-                         'mouse-face 'mode-line-highlight
-                         'help-echo "mouse-1: cancel"
-                         'local-map neuron-council-jobs--mode-line-map)))
-  (when jobs
-    (setq global-mode-string (or global-mode-string '("")))
-    (unless (memq 'neuron-council-jobs--mode-line global-mode-string)
-      (setq global-mode-string (append global-mode-string '(neuron-council-jobs--mode-line)))))
-  (force-mode-line-update t))
+  (let ((line (neuron-council-jobs--line jobs)))
+    (unless (equal-including-properties line neuron-council-jobs--mode-line)
+      (setq neuron-council-jobs--mode-line line
+            global-mode-string (or global-mode-string '("")))
+      (unless (memq 'neuron-council-jobs--mode-line global-mode-string)
+        (setq global-mode-string (append global-mode-string '(neuron-council-jobs--mode-line))))
+      (force-mode-line-update t))))
 
 (defun neuron-council-jobs--echo (text)
   "Show TEXT in the echo area and not in its log; take the last one away if nil."
@@ -74,31 +92,52 @@
 
 (add-hook 'neuron-council-rpc-jobs-hook #'neuron-council-jobs--show)
 
-(defun neuron-council-jobs--read ()
-  "Return the job to cancel, read from the user where there are several."
-  (let ((choices nil))
-    (dolist (job neuron-council-rpc-jobs)
+(defun neuron-council-jobs--choices ()
+  "Return an alist from lines to the jobs that a person can cancel, oldest first."
+  (let ((choices nil) (number 0))
+    (dolist (job (reverse neuron-council-rpc-jobs))
       (unless (or (neuron-council-rpc-job-done-p job) (neuron-council-job-background job))
-        (push (cons (format "%d: %s" (1+ (length choices))
-                            (truncate-string-to-width (neuron-council-job-label job) 70 nil nil t))
+        (setq number (1+ number))
+        (push (cons (format "%d: %s" number (truncate-string-to-width (neuron-council-job-label job) 70 nil nil t))
                     job)
               choices)))
+    (nreverse choices)))
+
+(defun neuron-council-jobs--table (choices)
+  "Return a completion table of CHOICES that says what each has got to."
+  (lambda (string predicate action)
+    (if (eq action 'metadata)
+        (list 'metadata
+              '(category . neuron-council-check)
+              (cons 'annotation-function
+                    (lambda (line)
+                      (let ((job (cdr (assoc line choices))))
+                        (and job (concat "  " (neuron-council-jobs-words job)))))))
+      (complete-with-action action choices string predicate))))
+
+(defun neuron-council-jobs--read (&optional ask)
+  "Return the job to cancel, read from the user where there are several.
+With ASK, it is read where there is but one, too."
+  (let ((choices (neuron-council-jobs--choices)))
     (cond ((null choices) (user-error "The council is judging nothing"))
-          ((null (cdr choices)) (cdar choices))
-          (t (cdr (assoc (completing-read "Cancel: " (reverse choices) nil t) choices))))))
+          ((not (or ask (cdr choices))) (cdar choices))
+          (t (cdr (assoc (completing-read "Cancel: " (neuron-council-jobs--table choices) nil t) choices))))))
 
 ;;;###autoload
 (defun neuron-council-cancel (job)
   "Cancel JOB; its models stop, and a memory waiting for it is not stored.
 JOB is what an asynchronous function of the council returned.  Return
 non-nil if it was still running.  Interactively, ask which one where
-there are several."
-  (interactive (list (neuron-council-jobs--read)))
-  (unless (neuron-council-rpc-job-done-p job)
-    (neuron-council-rpc-cancel job '(neuron-council-cancelled "cancelled"))
+there are several, and after a click in any case."
+  (interactive (list (neuron-council-jobs--read (mouse-event-p last-nonmenu-event))))
+  (let ((running (and job (not (neuron-council-rpc-job-done-p job)))))
+    (when running
+      (neuron-council-rpc-cancel job '(neuron-council-cancelled "cancelled")))
     (when (called-interactively-p 'interactive)
-      (message "Cancelled"))
-    t))
+      (message (cond (running "Cancelled")
+                     (job "It has ended already")
+                     (t "Nothing is cancelled"))))
+    running))
 
 (provide 'neuron-council-jobs)
 ;;; neuron-council-jobs.el ends here

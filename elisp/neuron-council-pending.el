@@ -68,7 +68,7 @@ Signal an error where that cannot be."
   (let ((verdict (and (not (neuron-council-pending--memory-condition memory))
                       (neuron-council-pending--memory-verdict memory))))
     (pcase-let ((`(,claim ,context ,store-args)
-                 (neuron-council-held--storable (list (neuron-council-pending--memory-claim memory)
+                 (neuron-council-files-storable (list (neuron-council-pending--memory-claim memory)
                                                       (neuron-council-pending--memory-context memory)
                                                       (neuron-council-pending--memory-store-args memory)))))
       (neuron-council-files-write
@@ -97,7 +97,7 @@ Signal an error where that cannot be."
   "Return non-nil when nobody works on the memory in FILE."
   (pcase-let ((`(,id ,pid) (neuron-council-files-parse file)))
     (and (not (neuron-council-pending--find id))
-         (or (null pid) (= pid (emacs-pid)) (neuron-council-unsent--gone-p pid file)))))
+         (or (null pid) (= pid (emacs-pid)) (neuron-council-files-gone-p pid file)))))
 
 (defun neuron-council-pending--take (file)
   "Take FILE, and return its memory.

@@ -23,7 +23,8 @@ has been taken in.  Otherwise they are called again after the next start
 of the server, so a function may be called twice with the same ID."
   :type 'hook
   :risky t
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defconst neuron-council-reevaluated--pause 0.1
   "Seconds without an announcement after which the past ones are acknowledged.
@@ -39,21 +40,7 @@ so the last of them must have come.")
 (defun neuron-council-reevaluated-run (id verdict)
   "Run `neuron-council-reevaluated-functions' with ID and VERDICT.
 Return non-nil when there is a function and none of them failed."
-  (let ((called nil) (failed nil))
-    (run-hook-wrapped
-     'neuron-council-reevaluated-functions
-     (lambda (function)
-       (setq called t)
-       (condition-case problem
-           (funcall function id verdict)
-         (error
-          (let ((name (if (symbolp function) function "a function")))
-            (setq failed t)
-            (neuron-council-log "Error in %s of `neuron-council-reevaluated-functions': %s" name (car problem))
-            (message "Neuron Council: error in %s of `neuron-council-reevaluated-functions': %s" name
-                     (error-message-string problem)))))
-       nil))
-    (and called (not failed))))
+  (neuron-council-errors-run-hook 'neuron-council-reevaluated-functions id verdict))
 
 (defun neuron-council-reevaluated--announced (id verdict)
   "Take in VERDICT, which supersedes the one with ID."

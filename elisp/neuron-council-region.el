@@ -322,7 +322,7 @@ to that."
        (funcall function verdict condition))
      (lambda (job)
        (when (and (overlay-buffer overlay) (not (neuron-council-rpc-job-done-p job)))
-         (neuron-council-region--show-pending overlay (neuron-council-jobs--words job))))
+         (neuron-council-region--show-pending overlay (neuron-council-jobs-words job))))
      prepare)))
 
 (defun neuron-council-region-check-buffer ()

@@ -4,8 +4,13 @@
 
 ;;; Commentary:
 
-;; The claim of a memory is kept in a file from before it is sent until the server has answered, so that no death
-;; between loses it.  What is left is submitted, with its id, when a server is ready, behind whatever a person asks.
+;; The claim of a memory is kept in a file from before it is sent until the server has answered it, so that no death
+;; between loses it; then the server has it, in its ledger or in its queue.  What is left, because no answer came, is
+;; submitted, with its id, when a server is ready, behind whatever a person asks.  Its memory is stored by then, so a
+;; verdict is not enough: the file stays until some function of `neuron-council-reevaluated-functions' has taken the
+;; verdict in.  It goes, too, when the server refuses the claim, and when a person takes it back or has it forgotten.
+;;
+;; Where the folder cannot be written, that is said once, and claims are judged all the same.
 ;;
 ;; A file is ID.eld, or ID.PID.eld while the process PID works on it; the renaming decides between two Emacsen.
 
@@ -36,15 +41,30 @@
 (defun neuron-council-unsent--valid-p (record)
   "Return non-nil when RECORD has a claim and no context but a string."
   (and (stringp (plist-get record :claim))
-       (or (null (plist-get record :context)) (stringp (plist-get record :context)))))
+       (or (null (plist-get record :context)) (stringp (plist-get record :context)))
+       (or (null (plist-get record :time)) (numberp (plist-get record :time)))))
+
+(defvar neuron-council-unsent--said nil
+  "Non-nil once this Emacs has said that a claim cannot be kept.")
+
+(defun neuron-council-unsent--try (function &rest arguments)
+  "Call FUNCTION with ARGUMENTS, which does something to the file of a claim.
+Where that fails it is logged, and said the first time."
+  (condition-case problem
+      (apply function arguments)
+    (error
+     (neuron-council-log "A claim cannot be kept: %s" (car problem))
+     (unless neuron-council-unsent--said
+       (setq neuron-council-unsent--said t)
+       (message "Neuron Council: claims that no server has judged cannot be kept: %s"
+                (neuron-council-errors-text problem))))))
 
 (defun neuron-council-unsent--keep (job)
   "Keep the claim of JOB, which is about to be submitted.
 Where that cannot be done it is submitted all the same."
   (let* ((params (neuron-council-job-params job))
          (id (plist-get params :id)))
-    (neuron-council-errors-guard
-     "keeping a claim"
+    (neuron-council-unsent--try
      (lambda ()
        (let ((file (neuron-council-files-name (neuron-council-unsent-folder) id (emacs-pid))))
          ;; First, since C-g may come while it is written.
@@ -62,14 +82,13 @@ Where that cannot be done it is submitted all the same."
   "Delete the file of the claim ID."
   (let ((file (neuron-council-unsent--file id)))
     (when file
-      (neuron-council-errors-guard "forgetting a claim" #'neuron-council-files-delete file))))
+      (neuron-council-unsent--try #'neuron-council-files-delete file))))
 
 (defun neuron-council-unsent--release (id)
   "Leave the file of the claim ID for the next start of a server."
   (let ((file (neuron-council-unsent--file id)))
     (when (and file (file-exists-p file))
-      (neuron-council-errors-guard "keeping a claim" #'rename-file file
-                                (neuron-council-files-name (file-name-directory file) id)))))
+      (neuron-council-unsent--try #'rename-file file (neuron-council-files-name (file-name-directory file) id)))))
 
 (defun neuron-council-unsent--settle (id condition)
   "End the work on the claim ID, as its job ended: with CONDITION, or an answer.
@@ -108,21 +127,11 @@ in its file where it reached no server."
 
 ;;;; Claims of earlier times
 
-(defun neuron-council-unsent--gone-p (pid file)
-  "Return non-nil when the process PID, which took FILE, has ended."
-  (let* ((attributes (process-attributes pid))
-         (start (alist-get 'start attributes)))
-    (or (null attributes)
-        (equal (alist-get 'state attributes) "Z")
-        ;; The number may be another process's by now.  Starting times are not exact.
-        (let ((changed (file-attribute-status-change-time (file-attributes file))))
-          (and start changed (time-less-p (time-add changed 10) start))))))
-
 (defun neuron-council-unsent--free-p (file)
   "Return non-nil when nobody works on FILE."
   (pcase-let ((`(,id ,pid) (neuron-council-files-parse file)))
     (and (not (assoc id neuron-council-unsent--taken))
-         (or (null pid) (= pid (emacs-pid)) (neuron-council-unsent--gone-p pid file)))))
+         (or (null pid) (= pid (emacs-pid)) (neuron-council-files-gone-p pid file)))))
 
 (defun neuron-council-unsent--take (file)
   "Take FILE and return its record.
@@ -148,7 +157,8 @@ Return nil where another Emacs was first, or FILE is broken."
      (lambda (verdict condition)
        (neuron-council-unsent--judged id verdict condition))
      nil
-     (lambda (job) (setf (neuron-council-job-background job) t)))))
+     (lambda (job) (setf (neuron-council-job-background job) t))
+     t)))
 
 (defun neuron-council-unsent--judged (id verdict condition)
   "Take in VERDICT on the claim ID, or CONDITION where there is none."

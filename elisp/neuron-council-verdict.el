@@ -12,23 +12,39 @@
 (require 'neuron-council-errors)
 (require 'neuron-council-text)
 
+(defconst neuron-council-verdict-claim-limit 8000
+  "Characters of a claim that the council reads.")
+
+(defun neuron-council-verdict-tags-p (tags)
+  "Return non-nil when TAGS are the tags of a verdict, a list of strings."
+  (and (proper-list-p tags) (null (delq t (mapcar #'stringp tags)))))
+
 (defun neuron-council-verdict-check (verdict)
-  "Return VERDICT if it can be one, else signal `neuron-council-error'."
+  "Return VERDICT if it can be one, else signal `neuron-council-error'.
+Whatever is to be stored, kept or found again by it must be there."
   (unless (and (consp verdict) (stringp (plist-get verdict :id)) (stringp (plist-get verdict :summary))
-               (numberp (plist-get verdict :confidence)) (listp (plist-get verdict :tags)))
+               (stringp (plist-get verdict :claim)) (numberp (plist-get verdict :confidence))
+               (neuron-council-verdict-tags-p (plist-get verdict :tags)))
     (signal 'neuron-council-error '("the server's answer is no verdict; is it of the same version as this package?")))
   verdict)
 
+(defun neuron-council-verdict-claim-kept (claim)
+  "Return CLAIM as a verdict keeps it: no properties, and what the council reads."
+  (if (stringp claim)
+      (substring-no-properties claim 0 (min (length claim) neuron-council-verdict-claim-limit))
+    claim))
+
 (defun neuron-council-verdict-unavailable (claim id condition &optional since)
   "Return the verdict on CLAIM, known as ID, that CONDITION stands in the way of.
-It has the fields of a verdict of the server that could ask no member,
-and :error with what CONDITION says.  SINCE is when the wait began."
+It has the fields of a verdict of the server that could ask no member, :at,
+the time, and :error with what CONDITION says.  A CLAIM too long for the
+council is cut off.  SINCE is when the wait began."
   (let ((text (neuron-council-errors-text condition)))
-    (list :id id :claim claim :confidence 0.5 :council_votes nil
+    (list :id id :claim (neuron-council-verdict-claim-kept claim) :confidence 0.5 :council_votes nil
           :summary (concat "Council unavailable: " text) :tags (list "council-unavailable")
           :latency_ms (if since (round (* 1000 (- (float-time) since))) 0)
           :status "unavailable" :tier nil :majority nil :cached nil :warnings nil :votes nil :report nil
-          :error text)))
+          :at (float-time) :error text)))
 
 ;;;; In a word
 
@@ -83,7 +99,8 @@ and :error with what CONDITION says.  SINCE is when the wait began."
   "How many verdicts this Emacs keeps at hand, the newest."
   :type 'natnum
   :safe #'natnump
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defvar neuron-council-verdicts nil
   "The verdicts that this Emacs has asked for or looked up, the newest first.")

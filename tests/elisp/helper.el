@@ -40,10 +40,12 @@
   (neuron-council-rpc-stop "the test is over")
   (when (processp (get-process "neuron-council"))
     (error "A server outlived its test"))
+  (neuron-council-program-forget)
   (setq neuron-council-rpc--server nil
         neuron-council-rpc--deaths nil
-        neuron-council-program--interpreters nil
         neuron-council-rpc-jobs nil
+        neuron-council-rpc--ended nil
+        neuron-council-unsent--said nil
         neuron-council-unsent--taken nil
         neuron-council-unsent--waiting nil
         neuron-council-pending--queue nil

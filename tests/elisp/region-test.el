@@ -1,4 +1,4 @@
-;;; region-test.el --- Tests of judging the region and of showing progress  -*- lexical-binding: t; -*-
+;;; region-test.el --- Tests of judging the region  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: MIT
 
@@ -458,44 +458,5 @@
       (let ((neuron-council-next-error-tags '("verified")))
         (neuron-council-region-next-error -1)
         (should (= 1 (point)))))))
-
-;;;; Progress
-
-(defmacro neuron-council-test-shown (&rest body)
-  "Run BODY as if Emacs were not in batch; return what the echo area showed.
-The newest comes first."
-  `(let ((noninteractive nil) (shown nil))
-     (cl-letf (((symbol-function 'message) (lambda (format &rest arguments)
-                                             (when format (push (apply #'format format arguments) shown))))
-               ((symbol-function 'force-mode-line-update) #'ignore))
-       ,@body)
-     shown))
-
-(ert-deftest neuron-council-test-progress-of-a-wait-is-echoed ()
-  (neuron-council-test-with '(:verify [(:notes ["neuron: plausible (1/3)"] :delay 0.4)])
-    (let ((shown (neuron-council-test-shown (neuron-council-verify "A claim"))))
-      (should (equal (reverse shown) '("Council: convening" "Council: neuron: plausible (1/3)"))))))
-
-(ert-deftest neuron-council-test-progress-of-the-others-is-in-the-mode-line ()
-  (neuron-council-test-with '(:verify [(:notes ["neuron: 100% plausible (1/3)"] :delay 0.5)])
-    (let ((global-mode-string nil) (neuron-council-jobs--mode-line nil) (done nil))
-      (neuron-council-test-shown
-       (neuron-council-verify-async "A claim" nil (lambda (_) (setq done t)))
-       (should (memq 'neuron-council-jobs--mode-line global-mode-string))
-       (should (equal (substring-no-properties neuron-council-jobs--mode-line) " Council: convening"))
-       (neuron-council-test-until (equal (substring-no-properties (or neuron-council-jobs--mode-line ""))
-                                         " Council: neuron: 100% plausible (1/3)"))
-       (neuron-council-test-until done)
-       (should-not neuron-council-jobs--mode-line)))))
-
-(ert-deftest neuron-council-test-progress-can-be-turned-off ()
-  (neuron-council-test-with '(:verify [(:notes ["neuron: plausible (1/3)"] :delay 0.2)])
-    (let ((neuron-council-show-progress nil))
-      (should-not (neuron-council-test-shown (neuron-council-verify "A claim"))))))
-
-(ert-deftest neuron-council-test-progress-is-silent-in-batch ()
-  (neuron-council-test-with '(:verify [(:notes ["neuron: plausible (1/3)"] :delay 0.2)])
-    (cl-letf (((symbol-function 'message) (lambda (&rest _) (error "Something was said"))))
-      (should (neuron-council-verify "A claim")))))
 
 ;;; region-test.el ends here

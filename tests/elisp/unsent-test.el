@@ -132,9 +132,10 @@
   (neuron-council-test-with '(:verify [(:delay 0.4) (:delay 0.2) nil])
     (neuron-council-test-hearing
       (dolist (n '(1 2 3 4 5)) (neuron-council-test-unsent n))
-      (let ((most 0))
-        (add-hook 'neuron-council-rpc-jobs-hook
-                  (lambda () (setq most (max most (cl-count-if #'neuron-council-job-background neuron-council-rpc-jobs)))))
+      (let* ((most 0)
+             (count (lambda (_)
+                      (setq most (max most (cl-count-if #'neuron-council-job-background neuron-council-rpc-jobs))))))
+        (advice-add 'neuron-council-rpc-submit :after count)
         (unwind-protect
             (let ((answered nil))
               (council-verify-async
@@ -147,7 +148,7 @@
               (should (equal (cddr (neuron-council-test-claims)) '("Claim 1" "Claim 2" "Claim 3" "Claim 4" "Claim 5")))
               (should (= most 2))
               (should (= 5 (length heard))))
-          (pop neuron-council-rpc-jobs-hook))))))
+          (advice-remove 'neuron-council-rpc-submit count))))))
 
 (ert-deftest neuron-council-test-unsent-is-nothing-to-see-or-cancel ()
   (neuron-council-test-with '(:verify [(:delay 30)])
