@@ -12,6 +12,8 @@ LOG is a file that gets every message received, one JSON object a line. SCRIPT i
                fields of VERDICT in place of the usual ones
   verify       [STEP, ...], the n-th for the n-th `council/verify`, the last for all later ones
   answers      {METHOD: {"result": ...} or {"error": {...}} or {"exit": STATUS}}, for other methods, else {}
+  ledger       how many verdicts the ledger has, see `Ledger`, which answers then; or a list of the fields of each, the
+               newest first
 
 STEP is an object; every key is optional:
 
@@ -49,6 +51,7 @@ class Server:
         self.log = log
         self.script = script
         self.verified = 0
+        self.ledger = Ledger(script["ledger"]) if "ledger" in script else None
         self.writing = threading.Lock()
         self.cancelled: dict[object, threading.Event] = {}
 
@@ -93,7 +96,10 @@ class Server:
             case "window/workDoneProgress/cancel":
                 self.cancelled.setdefault(message["params"]["token"], threading.Event()).set()
             case str(method) if method.startswith("council/"):
-                self.answer(message["id"], (self.script.get("answers") or {}).get(method, {}))
+                how = (self.script.get("answers") or {}).get(method)
+                if how is None and self.ledger:
+                    how = self.ledger.answer(method, message.get("params") or {})
+                self.answer(message["id"], how or {})
             case "shutdown" if self.script.get("shutdown") != "silent":
                 self.write(id=message["id"], result=None)
             case "exit" if self.script.get("shutdown") != "silent":
@@ -165,10 +171,78 @@ class Server:
         elif "result" in step:
             self.write(id=number, result=step["result"], **extra)
         else:
-            self.write(id=number, result=verdict(params, step.get("verdict", {})), **extra)
+            judged = verdict(params, step.get("verdict", {}))
+            if self.ledger:
+                self.ledger.add(judged)
+            self.write(id=number, result=judged, **extra)
 
     def progress(self, token: object, **value: object) -> None:
         self.write(method="$/progress", params={"token": token, "value": value})
+
+
+class Ledger:
+    """Verdicts, the newest first, answered for as the real ledger does.
+
+    Of those that are only counted the n-th oldest, from 0 on, is on "Claim n", has the id of `neuron-council-test-uuid`
+    and is parked where n is a multiple of 10.
+    """
+
+    def __init__(self, verdicts: int | list[Json]) -> None:
+        changes = [self.counted(n) for n in reversed(range(verdicts))] if isinstance(verdicts, int) else verdicts
+        self.at = 1_700_000_000 + len(changes)
+        self.verdicts = [
+            {**verdict({"id": "", "claim": ""}, each), "at": self.at - n, "review": None, "supersedes": None, **each}
+            for n, each in enumerate(changes)
+        ]
+
+    def counted(self, n: int) -> Json:
+        parked = {"status": "parked", "tags": ["council-split", "council-parked"], "confidence": 0.65}
+        return {"id": f"00000000-0000-4000-8000-{n:012}", "claim": f"Claim {n}", **({} if n % 10 else parked)}
+
+    def add(self, judged: Json) -> None:
+        self.at += 1
+        self.verdicts.insert(0, {**judged, "at": self.at, "review": None, "supersedes": None})
+
+    def answer(self, method: str, params: Json) -> Json:
+        if method == "council/list":
+            return {"result": self.page(params)}
+        found = [each for each in self.verdicts if each["id"] == params.get("id")]
+        if method == "council/reevaluate":
+            return {"result": {"queued": len(params.get("ids") or [])}}
+        if not found:
+            return {"error": {"code": -32001, "message": f"No verdict has the id {params.get('id')}."}}
+        if method == "council/forget":
+            self.verdicts.remove(found[0])
+            return {"result": {"forgotten": 1}}
+        if method == "council/review":
+            if not {"council-parked", "council-flagged", "council-split"} & set(found[0]["tags"]):
+                return {"error": {"code": -32602, "message": "id: Only a verdict that is parked, flagged or split."}}
+            found[0]["review"] = {"decision": params["decision"], "note": params.get("note"), "at": self.at}
+        return {"result": {"context": f"The context of {found[0]['claim']}", **found[0]}}
+
+    def page(self, params: Json) -> Json:
+        found = [
+            each
+            for each in self.verdicts
+            if (params.get("tag") is None or params["tag"] in each["tags"])
+            and (params.get("status") is None or params["status"] == each["status"])
+            and (params.get("text") or "").lower() in str(each["claim"]).lower()
+            and (params.get("reviewed") is None or params["reviewed"] == (each["review"] is not None))
+            and (params.get("cursor") is None or each["at"] < int(params["cursor"]))
+        ]
+        limit = params.get("limit", 50)
+        return {
+            "verdicts": found[:limit],
+            "next_cursor": str(found[limit - 1]["at"]) if len(found) > limit else None,
+            "counts": {
+                "total": len(self.verdicts),
+                "awaiting": sum(each["status"] == "parked" and not each["review"] for each in self.verdicts),
+                "flagged": sum("council-flagged" in each["tags"] for each in self.verdicts),
+                "split": sum("council-split" in each["tags"] for each in self.verdicts),
+                "unavailable": sum(each["status"] == "unavailable" for each in self.verdicts),
+                "pending": 0,
+            },
+        }
 
 
 def verdict(params: Json, changes: Json) -> Json:
