@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Set
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from attrs import define, field, frozen
@@ -143,6 +143,11 @@ class Editor:
         self._documents: dict[str, _Open] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._tokens: dict[Token, _Mark] = {}
+
+    @property
+    def features(self) -> Mapping[str, Feature]:
+        """The requests that are served, by their methods."""
+        return FEATURES
 
     def capabilities(self) -> Json:
         """What is announced to the client."""

@@ -27,7 +27,6 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol
 
 from neuron_council.rpc import message
-from neuron_council.rpc.editor import FEATURES, Feature
 from neuron_council.rpc.framing import frame
 from neuron_council.rpc.message import MessageId, Notification, Request, Response
 from neuron_council.rpc.methods import METHODS, as_rpc
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from cattrs import Converter
 
+    from neuron_council.rpc.editor import Editor
     from neuron_council.rpc.server import CouncilServer
     from neuron_council.rpc.transport import Writer
 
@@ -77,7 +77,6 @@ _KINDS = {
     types.SHUTDOWN: _Kind(NoParams),
     **{name: _Kind(method.params, method.is_long) for name, method in METHODS.items()},
 }
-_EDITOR_KINDS = {name: _Kind(feature.params) for name, feature in FEATURES.items()}
 
 
 @define
@@ -109,8 +108,6 @@ class CouncilProtocol(LanguageServerProtocol):
         self._has_room.set()
         self.fm.add_builtin_feature(types.INITIALIZE, self._initialize)
         self.fm.add_builtin_feature(types.SHUTDOWN, self._shut_down)
-        for name, feature in FEATURES.items():
-            self.fm.add_builtin_feature(name, partial(self._edit, feature))
 
     def dispatch(self, body: bytes) -> None:
         """Take one body from the client. Whatever it holds, this returns, and a request gets its one reply."""
@@ -267,7 +264,7 @@ class CouncilProtocol(LanguageServerProtocol):
             "experimental": {"neuronCouncil": {"protocol": PROTOCOL, "methods": list(METHODS)}},
         }
         if (editor := self._server.editor) is not None:
-            self._kinds = _KINDS | _EDITOR_KINDS
+            self._serve(editor)
             capabilities |= editor.capabilities()
         return {
             "capabilities": capabilities,
@@ -279,11 +276,11 @@ class CouncilProtocol(LanguageServerProtocol):
             self._server.editor.stop()
         await self.settle(SHUT_DOWN_S)
 
-    def _edit(self, feature: Feature, params: Any) -> Any:
-        # Not a coroutine: the places in PARAMS are those of the text as it is now, before the next message is read.
-        if self._server.editor is None:
-            raise JsonRpcMethodNotFound("no editor was announced")
-        return feature.answer(self._server.editor, params)
+    def _serve(self, editor: Editor) -> None:
+        # Not as coroutines: the places in a request are those of the text as it is before the next message is read.
+        self._kinds = _KINDS | {name: _Kind(feature.params) for name, feature in editor.features.items()}
+        for name, feature in editor.features.items():
+            self.fm.add_builtin_feature(name, partial(feature.answer, editor))
 
     # Notifications
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,6 @@ from neuron_council.errors import ConfigError
 from neuron_council.rpc import log as logs
 from neuron_council.rpc import wire
 from neuron_council.rpc.client import client
-from neuron_council.rpc.editor import Editor
 from neuron_council.rpc.framing import MAX_BODY, Decoder, FramingError, Oversize
 from neuron_council.rpc.lifecycle import Stop, Watch, heed_signals
 from neuron_council.rpc.methods import METHODS, Method, Session
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from neuron_council.council import Council
     from neuron_council.ledger.ledger import Announcement
     from neuron_council.rpc.client import Client
+    from neuron_council.rpc.editor import Editor
     from neuron_council.rpc.params import InitializeParams
 
 log = logging.getLogger(__name__)
@@ -52,6 +52,13 @@ def convene(settings: Settings) -> Council:
     from neuron_council.council import Council
 
     return Council(settings)
+
+
+def edit(client: Client, protocol: CouncilProtocol, session: Callable[[], Awaitable[Session]]) -> Editor:
+    """The features of an editor. Imported here, since other clients need not wait for them."""
+    from neuron_council.rpc.editor import Editor
+
+    return Editor(client, protocol, session)
 
 
 class CouncilServer(LanguageServer):
@@ -88,7 +95,7 @@ class CouncilServer(LanguageServer):
             self._watch.client(params.process_id)
         told = client(params.capabilities)
         if told.is_editor:
-            self.editor = Editor(told, self.protocol, self._convened)
+            self.editor = edit(told, self.protocol, self._convened)
         self._session = asyncio.get_running_loop().create_task(self._open(settings, told))
 
     async def close(self) -> None:
