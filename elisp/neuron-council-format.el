@@ -68,6 +68,7 @@ or name faster models, then re-verify it."))
 
 (defconst neuron-council-format--fates
   '((stored . "It was stored with its tags.")
+    (unstored . "The store function failed, and it is kept; M-x neuron-council-resume-pending tries again.")
     (held . "It is kept until you decide: accept stores it, reject drops it.")
     (quarantined . "It was flagged and put in quarantine; restore stores it after all.")
     (rejected . "It was flagged and not stored; restore stores it after all.")
@@ -390,7 +391,8 @@ Where a fold has parted it, there is nothing to mark."
                   (concat (upcase (neuron-council-format--name (plist-get verdict :status)))
                           (if tier (format " (%s)" (neuron-council-verdict-plain tier)) ""))
                   (neuron-council-format--number "confidence %.2f" (plist-get verdict :confidence))
-                  (concat "tags: " (mapconcat #'neuron-council-verdict-plain (neuron-council-verdict-tags verdict) ", ")))
+                  (concat "tags: "
+                          (mapconcat #'neuron-council-verdict-plain (neuron-council-verdict-tags verdict) ", ")))
                  width)))
     (propertize lines 'face face)))
 
@@ -422,7 +424,8 @@ Where a fold has parted it, there is nothing to mark."
            (cond (challenge (neuron-council-format--all #'neuron-council-format--challenge (list challenge) width))
                  (report "    none was due\n")
                  (t "")))
-     (cons "Changed votes" (neuron-council-format--all #'neuron-council-format--move (plist-get report :movement) width))
+     (cons "Changed votes"
+           (neuron-council-format--all #'neuron-council-format--move (plist-get report :movement) width))
      (cons "Lenses" (neuron-council-format--all #'neuron-council-format--lens (plist-get report :lenses) width))
      (cons "Dissent"
            (cond ((plist-get report :dissent)

@@ -4,8 +4,8 @@
 
 ;;; Commentary:
 
-;; The buffer "*neuron-council report*" shows one verdict, in the words of neuron-council-format.el.  What is not at hand
-;; is asked of the ledger, and nothing here waits for an answer.  Sections fold by outline.el.
+;; The buffer "*neuron-council report*" shows one verdict, in the words of neuron-council-format.el.  What is not at
+;; hand is asked of the ledger, and nothing here waits for an answer.  Sections fold by outline.el.
 ;;
 ;; Buttons are made of names that the configuration gives and of ids, never of what a model wrote.
 
@@ -28,6 +28,7 @@
 (autoload 'neuron-council-reject "neuron-council-review" nil t)
 (autoload 'neuron-council-report-as-org "neuron-council-report-org")
 (autoload 'neuron-council-restore "neuron-council-review" nil t)
+(autoload 'neuron-council-review-possible-p "neuron-council-review")
 
 (defvar neuron-council-report-mode-map)
 
@@ -83,19 +84,12 @@ A file tells it after a restart of Emacs too."
       verdict
     (append (list :fate (if (eq (car held) 'parked) 'held (car held))) verdict)))
 
-(defun neuron-council-report--doubted-p (verdict)
-  "Return non-nil when VERDICT is one that a person can decide on."
-  (let ((doubts nil))
-    (dolist (tag '("council-parked" "council-flagged" "council-split") doubts)
-      (when (member tag (neuron-council-verdict-tags verdict))
-        (setq doubts t)))))
-
 (defun neuron-council-report--actions (verdict held)
   "Return what can be done with VERDICT, whose memories are HELD for reasons.
 These are labels, commands and what they do."
   (append
    (when (or (memq 'parked held)
-             (and (null (plist-get verdict :review)) (neuron-council-report--doubted-p verdict)))
+             (and (null (plist-get verdict :review)) (neuron-council-review-possible-p verdict)))
      '(("Accept" neuron-council-report-accept "record that a person accepts it, and store the memory")
        ("Reject" neuron-council-report-reject "record that a person rejects it, and drop the memory")))
    (when (or (memq 'rejected held) (memq 'quarantined held))
@@ -328,9 +322,8 @@ lives and still shows the same verdict.  Return the job."
    ((null condition) (neuron-council-report--take verdict))
    (neuron-council-report--verdict
     (neuron-council-report--say
-     (if (eq (car condition) 'neuron-council-unknown)
-         "the ledger does not know it"
-       (concat "the ledger was not asked: " (neuron-council-errors-text condition)))))
+     (if (eq (car condition) 'neuron-council-unknown) "the ledger does not know it" "the ledger gave no answer"))
+    (message "%s" (neuron-council-errors-text condition)))
    (t
     (setq neuron-council-report--said
           (if (eq (car condition) 'neuron-council-unknown)

@@ -69,7 +69,7 @@ Interactively, read both and show the verdict."
     (if (not (called-interactively-p 'interactive))
         (neuron-council-verify-wait claim context id)
       (condition-case problem
-          (neuron-council-verdict-add (neuron-council-verify-wait claim context id))
+          (neuron-council-verdict-add (neuron-council-verify-wait claim context id) :context context)
         (neuron-council-error (user-error "%s" (neuron-council-errors-text problem))))
       (neuron-council-report-show id))))
 

@@ -53,7 +53,7 @@
         neuron-council-reevaluated--outcomes nil
         neuron-council-verdicts nil
         neuron-council-test-stored nil)
-  (dolist (name '("*neuron-council*" "*neuron-council log*"))
+  (dolist (name '("*neuron-council*" "*neuron-council report*" "*neuron-council log*"))
     (when (get-buffer name) (kill-buffer name))))
 
 (defmacro neuron-council-test-clean (&rest body)
