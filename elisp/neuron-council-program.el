@@ -112,11 +112,15 @@ Package managers link only the .el file, so its link is followed."
 (defconst neuron-council-program-stamp-file "installed.eld"
   "The file in `neuron-council-server-directory' that says what is installed.")
 
-(defconst neuron-council-program-venv-pattern "\\`venv-[[:xdigit:]]+\\'"
+(defconst neuron-council-program-venv-pattern "\\`venv-[[:alnum:]]+\\'"
   "Regular expression of the folders' names in `neuron-council-server-directory'.")
 
 (defun neuron-council-program-directory ()
-  "Return `neuron-council-server-directory' as a folder's absolute name."
+  "Return `neuron-council-server-directory' as a folder's absolute name.
+Signal `neuron-council-not-found' where it is on another machine."
+  (when (file-remote-p neuron-council-server-directory)
+    (signal 'neuron-council-not-found
+            '("`neuron-council-server-directory' is on another machine, but the server runs on this one: mend it")))
   (file-name-as-directory (expand-file-name neuron-council-server-directory "~/")))
 
 (defun neuron-council-program-stamp ()

@@ -135,7 +135,9 @@ of name and text."
     (dolist (default-directory '("/nonexistent/folder/" "/ssh:nobody@nowhere.invalid:/home/"))
       (neuron-council-program-forget)
       (should (equal (car (neuron-council-program-command)) "/real/python")))
-    (should-not (featurep 'tramp))))
+    (should-not (featurep 'tramp))
+    (let ((neuron-council-server-directory "/ssh:nobody@nowhere.invalid:/x/"))
+      (should (string-match-p "another machine" (neuron-council-test-signalled))))))
 
 ;;;; Pythons
 

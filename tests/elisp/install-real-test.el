@@ -1,0 +1,74 @@
+;;; install-real-test.el --- The real server, installed by the real pip  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; pip installs from wheels that wheels.py makes of what is installed here, so no network is asked.
+
+;;; Code:
+
+(require 'real)
+(require 'neuron-council-install)
+
+(defvar neuron-council-test-wheels nil
+  "The folder of the wheels.")
+
+(defmacro neuron-council-test-with-index (&rest body)
+  "Run BODY where the package index is a folder of wheels, and nothing is installed by command."
+  (declare (indent 0) (debug t))
+  `(neuron-council-test-with-council nil
+     (let* ((root (file-name-as-directory (make-temp-file "neuron-council-test-" t)))
+            (neuron-council-test-wheels (concat root "wheels"))
+            (neuron-council-program--file (concat root "elisp/neuron-council-program.elc"))
+            (neuron-council-server-command nil)
+            (neuron-council-python neuron-council-test-python)
+            (neuron-council-server-directory (concat root "neuron-council/"))
+            (neuron-council-install-source nil)
+            (neuron-council-install-extras nil)
+            (process-environment (append (list "PIP_NO_INDEX=1" "PIP_NO_COMPILE=1" "PIP_CONFIG_FILE=/dev/null"
+                                               (concat "PIP_FIND_LINKS=" neuron-council-test-wheels))
+                                         process-environment)))
+       (unwind-protect
+           (progn
+             (should (eql 0 (call-process (expand-file-name ".venv/bin/python" neuron-council-test-checkout) nil nil nil
+                                          (expand-file-name "wheels.py" neuron-council-test-directory)
+                                          neuron-council-test-wheels)))
+             ,@body)
+         (delete-directory root t)))))
+
+(defun neuron-council-test-really (function)
+  "Call FUNCTION, see the installation end within a minute, and return what its buffer says."
+  (let ((deadline (+ (float-time) 60)))
+    (funcall function)
+    (while (and neuron-council-install--run (< (float-time) deadline))
+      (accept-process-output nil 0.1))
+    (with-current-buffer "*neuron-council install*" (buffer-string))))
+
+(ert-deftest neuron-council-test-install-real ()
+  "It judges a claim, an upgrade takes the place of the running one, and it can be uninstalled."
+  (neuron-council-test-with-index
+    (should (string-match-p "server 0\\.1\\.0 is installed" (neuron-council-test-really #'neuron-council-install-server)))
+    (should (equal (plist-get (neuron-council-verify "A claim about something.") :status) "emitted"))
+    (let ((first (plist-get (neuron-council-rpc-status) :command)))
+      (should (string-prefix-p (concat neuron-council-server-directory "venv-") (car first)))
+      (should (string-match-p "next request starts it" (neuron-council-test-really #'neuron-council-upgrade-server)))
+      (should-not (plist-get (neuron-council-rpc-status) :state))
+      (should (equal (plist-get (neuron-council-verify "Another claim, about a thing.") :status) "emitted"))
+      (should-not (equal first (plist-get (neuron-council-rpc-status) :command))))
+    (cl-letf (((symbol-function 'yes-or-no-p) #'always))
+      (neuron-council-uninstall-server))
+    (should-not (plist-get (neuron-council-rpc-status) :state))
+    (should-not (file-exists-p neuron-council-server-directory))))
+
+(ert-deftest neuron-council-test-install-real-index-without-a-package ()
+  "What the real pip says of a package that is missing is understood."
+  (neuron-council-test-with-index
+    (mapc #'delete-file (directory-files neuron-council-test-wheels t "\\`pygls"))
+    (let ((text (neuron-council-test-really #'neuron-council-install-server)))
+      (should (string-match-p "No matching distribution found for pygls" text))
+      (should (string-match-p "was not installed: the package index lacks a package" text)))
+    (should-not (neuron-council-program-stamp))
+    (neuron-council-test-until (not (directory-files neuron-council-server-directory nil "\\`venv-")))))
+
+;;; install-real-test.el ends here
