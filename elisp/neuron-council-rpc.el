@@ -404,7 +404,8 @@ It starts in less than one; its models are loaded afterwards.")
   "Return non-nil while SERVER, which may be nil, can be written to."
   (and server
        (not (eq (neuron-council-rpc--server-state server) 'ended))
-       (process-live-p (neuron-council-rpc--server-process server))
+       ;; One that is stopped takes no more than a dead one.
+       (eq 'run (process-status (neuron-council-rpc--server-process server)))
        ;; Without its buffer a process lives a little longer, but jsonrpc.el hears it no more.
        (buffer-live-p (process-buffer (neuron-council-rpc--server-process server)))))
 
@@ -744,6 +745,7 @@ update the server: %s"
            (how (pcase (process-status process)
                   ('exit (format "exit status %d" (process-exit-status process)))
                   ('signal (format "signal %d" (process-exit-status process)))
+                  ('stop "it was stopped")
                   (_ "its buffer was killed")))
            (words (neuron-council-rpc--last-words server)))
       (neuron-council-rpc--fail server

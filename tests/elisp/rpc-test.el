@@ -225,6 +225,159 @@
       (when (string-match-p "neuron-council" (buffer-name buffer))
         (should (< (buffer-size buffer) 250000))))))
 
+(defun neuron-council-test-dead-when (method write)
+  "Return WRITE, which writes a message of METHOD, but let the server die at that."
+  (lambda (connection this &rest arguments)
+    (when (eq this method)
+      (let ((process (get-process "neuron-council")))
+        ;; The sentinel would be late; this is how a write finds it out first.
+        (set-process-sentinel process #'ignore)
+        (delete-process process)
+        (error "Process neuron-council not running: killed")))
+    (apply write connection this arguments)))
+
+(ert-deftest neuron-council-test-rpc-death-that-a-write-finds-out ()
+  "It is the death of the server, wherever it happens, and no other error."
+  (require 'jsonrpc)
+  (dolist (method '(:initialize :initialized :council/verify :window/workDoneProgress/cancel))
+    (neuron-council-test-with '(:verify [(:delay 30)])
+      (cl-letf (((symbol-function 'jsonrpc-async-request)
+                 (neuron-council-test-dead-when method (symbol-function 'jsonrpc-async-request)))
+                ((symbol-function 'jsonrpc-notify)
+                 (neuron-council-test-dead-when method (symbol-function 'jsonrpc-notify))))
+        (let* ((conditions nil)
+               (function (lambda (_ condition) (push condition conditions)))
+               (job (neuron-council-verify-submit "A claim" nil "id" function)))
+          (neuron-council-verify-submit "Another claim" nil "other" function)
+          (when (eq method :window/workDoneProgress/cancel)
+            (neuron-council-test-until (= 2 (length (neuron-council-test-seen "council/verify"))))
+            (neuron-council-cancel job))
+          (neuron-council-test-until (= 2 (length conditions)))
+          (dolist (condition conditions)
+            (should (or (eq 'neuron-council-cancelled (car condition))
+                        (string-match-p "\\`the server died" (neuron-council-test-text condition)))))
+          (should-not neuron-council-rpc-jobs))))))
+
+(ert-deftest neuron-council-test-rpc-death-with-a-child-that-lives ()
+  "A child of the server may keep its stderr open; that delays nothing."
+  (neuron-council-test-clean
+    (let ((neuron-council-server-command
+           (list (executable-find "sh") "-c" "sleep 30 >/dev/null </dev/null & echo $! reasons >&2; exit 3"))
+          (text nil))
+      (should (< (neuron-council-test-seconds
+                   (setq text (neuron-council-test-text
+                               (should-error (neuron-council-verify "A claim") :type 'neuron-council-error))))
+                 0.8))
+      (should (string-match "exit status 3.*: \\([0-9]+\\) reasons" text))
+      (signal-process (string-to-number (match-string 1 text)) 'SIGKILL))))
+
+(ert-deftest neuron-council-test-rpc-server-that-does-not-read ()
+  "A full pipe holds up nobody for long, and ends the server."
+  (neuron-council-test-with-ready [nil]
+    (let ((process (get-process "neuron-council")) (errors nil))
+      ;; It stops at the first message that it cannot keep.
+      (delete-file neuron-council-test-log)
+      (call-process "mkfifo" nil nil nil neuron-council-test-log)
+      (dotimes (_ 6)
+        (should (< (neuron-council-test-seconds
+                     (neuron-council-verify-async (make-string 8000 ?x) (make-string 24000 ?x)
+                                                  (lambda (verdict) (push (plist-get verdict :error) errors))))
+                   5)))
+      (delete-file neuron-council-test-log)
+      (write-region "" nil neuron-council-test-log nil 'quiet)
+      (should-not (process-live-p process))
+      (neuron-council-test-until errors)
+      (should (cl-some (lambda (text) (and text (string-match-p "does not read" text))) errors))
+      (should (neuron-council-verify "A claim")))))
+
+(ert-deftest neuron-council-test-rpc-server-that-is-stopped ()
+  "It is left; the next call has another."
+  (neuron-council-test-with-ready [nil]
+    (let ((process (get-process "neuron-council")))
+      (signal-process process 'SIGSTOP)
+      (neuron-council-test-until (eq 'stop (process-status process)))
+      (should (neuron-council-verify "A claim"))
+      (should-not (process-live-p process))
+      (should (= 2 (length (neuron-council-test-seen "initialize")))))))
+
+(ert-deftest neuron-council-test-rpc-server-that-is-not-heard-any-more ()
+  "Stray text on stdout makes jsonrpc.el deaf; then there is another server."
+  (neuron-council-test-with-ready (vector (list :raw (make-string 200 ?x)) nil)
+    (let ((neuron-council-timeout 0.4))
+      ;; The server was heard to begin, so it may be slow.
+      (should-error (neuron-council-verify "A claim") :type 'neuron-council-error)
+      (should (= 1 (length (neuron-council-test-seen "initialize"))))
+      (let ((done nil))
+        (neuron-council-verify-async "A claim" nil (lambda (_) (setq done t)))
+        (neuron-council-test-until done)))
+    (should-not (neuron-council-rpc-ready-p))
+    (should (neuron-council-verify "A claim"))
+    (should (= 2 (length (neuron-council-test-seen "initialize"))))))
+
+;;;; Options that are nonsense
+
+(defun neuron-council-test-nonsense (option value words)
+  "Fail unless VALUE of OPTION is one clear error that names it and says WORDS.
+It must be at once, count as no death, and cost no memory."
+  (neuron-council-test-with nil
+    (cl-progv (list option) (list value)
+      (dotimes (_ 3)
+        (let ((text (neuron-council-test-text (should-error (neuron-council-verify "A claim")
+                                                            :type 'neuron-council-error))))
+          (should (string-match-p (format "`%s'" option) text))
+          (should (string-match-p words text))
+          (should (< (length text) 300))))
+      (should-not neuron-council-rpc--deaths)
+      (should-not neuron-council-rpc-jobs)
+      (should-not (get-process "neuron-council"))
+      (dolist (capture '(capture-memory-with-council capture-memory-with-council-async))
+        (setq neuron-council-test-stored nil)
+        (should (cl-some (lambda (text) (string-match-p (format "`%s'.*the memory is stored" option) text))
+                         (neuron-council-test-messages
+                           (funcall capture "A claim" nil 'node)
+                           (neuron-council-test-until neuron-council-test-stored)
+                           (neuron-council-test-until (null neuron-council-rpc-jobs)))))
+        (should (equal (plist-get (cdar neuron-council-test-stored) :council-tags) '("council-unavailable")))))
+    ;; The next call needs no cure but the option's.
+    (should (neuron-council-verify "A claim"))))
+
+(ert-deftest neuron-council-test-rpc-timeout-that-is-nonsense ()
+  (dolist (value (list 'foo "75" nil 0 -1 0.0 1.0e+INF -1.0e+INF 0.0e+NaN '(75)))
+    (neuron-council-test-nonsense 'neuron-council-timeout value "seconds above 0")))
+
+(ert-deftest neuron-council-test-rpc-timeout-that-is-huge ()
+  (neuron-council-test-with nil
+    (let ((neuron-council-timeout 1e300) (done nil))
+      (should (neuron-council-verify "A claim"))
+      (neuron-council-verify-async "A claim" nil (lambda (verdict) (setq done verdict)))
+      (should-not (plist-get (neuron-council-test-until done) :error)))))
+
+(ert-deftest neuron-council-test-rpc-initialization-options-that-are-nonsense ()
+  (let ((circle (list :council 1)))
+    (setcdr (cdr circle) circle)
+    (pcase-dolist (`(,value . ,words)
+                   `((foo . "foo is no property list") (5 . "5 is no") ("text" . "is no property list")
+                     (("council") . "is no property list") ((:council) . ":council is no key with a value")
+                     ((:council 1 :ollama) . ":ollama is no key") ((:council 1 ollama 2) . "ollama is no key")
+                     ((:council foo) . "foo is no text, number or list") ((:council (:deadline_s . 30)) . "is no text")
+                     ((:council (1 . 2)) . "is no text") ((:council 0.0e+NaN) . "NaN is no")
+                     ((:council 1.0e+INF) . "INF is no") ((:council ,(expt 2 70)) . "is no text, number")
+                     ((:council ,(current-buffer)) . "is no text") (,circle . "property list\\|is no text")
+                     ((:council ,(make-list 100000 'foo)) . "foo is no text")))
+      (neuron-council-test-nonsense 'neuron-council-initialization-options value words))))
+
+(ert-deftest neuron-council-test-rpc-events-buffer-size-that-is-nonsense ()
+  (dolist (value '(foo -1 1.5 "0" nil))
+    (neuron-council-test-nonsense 'neuron-council-events-buffer-size value "a whole number")))
+
+(ert-deftest neuron-council-test-rpc-configuration-fault-is-no-death ()
+  "When the file is mended, the next call must not be told to wait."
+  (neuron-council-test-with '(:initialize (:error (:code -32803 :message "council.toml: max_loops: 9 is not 1..3")))
+    (dotimes (_ 4)
+      (should (string-match-p "\\`the server cannot start: council.toml"
+                              (neuron-council-test-text (should-error (neuron-council-verify "A claim"))))))
+    (should-not neuron-council-rpc--deaths)))
+
 ;;;; Waiting
 
 (ert-deftest neuron-council-test-rpc-slow-answer ()
@@ -261,6 +414,49 @@
       (neuron-council-verify "Slow")
       (should answered))))
 
+(ert-deftest neuron-council-test-rpc-answer-that-an-emacs-at-work-has-not-read ()
+  "It came in time, so it counts."
+  (neuron-council-test-with-ready [(:delay 0.1)]
+    (let ((verdict nil))
+      (let ((neuron-council-timeout 0.4))
+        (neuron-council-verify-async "A claim" nil (lambda (it) (setq verdict it))))
+      (let ((end (+ (float-time) 0.8)))
+        (while (< (float-time) end)))
+      (should-not (plist-get (neuron-council-test-until verdict) :error)))))
+
+(ert-deftest neuron-council-test-rpc-many-outcomes-hold-up-nothing ()
+  "Each is delivered by itself, in the order in which they came."
+  (neuron-council-test-clean
+    (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve")) (claims nil) (between 0) (tick nil))
+      (dotimes (n 20)
+        (neuron-council-verify-async (number-to-string n) nil
+                                     (lambda (verdict) (push (plist-get verdict :claim) claims))))
+      (setq tick (run-at-time 0 0.0001 (lambda () (when (< 0 (length claims) 20) (setq between (1+ between))))))
+      (unwind-protect
+          (neuron-council-test-until (= 20 (length claims)))
+        (cancel-timer tick))
+      (should (equal (nreverse claims) (mapcar #'number-to-string (number-sequence 0 19))))
+      (should (> between 0)))))
+
+(ert-deftest neuron-council-test-rpc-quit-on-the-way-to-the-server ()
+  "Whatever is left with C-g leaves no job, and stores nothing."
+  (dolist (where '(neuron-council-program-command neuron-council-rpc--start neuron-council-rpc--write
+                   neuron-council-unsent--keep))
+    (neuron-council-test-with nil
+      (when (eq where 'neuron-council-rpc--write) (neuron-council-verify "Are you there"))
+      (let ((conditions nil))
+        (cl-letf (((symbol-function where) (lambda (&rest _) (signal 'quit nil))))
+          (should (eq 'quit (condition-case nil
+                                (neuron-council-unsent-submit "A claim" nil (neuron-council-verify-new-id)
+                                                              (lambda (_ condition) (push condition conditions)))
+                              (quit 'quit))))
+          (should (eq 'quit (condition-case nil (capture-memory-with-council "A claim" nil 'node) (quit 'quit)))))
+        (neuron-council-test-until (null neuron-council-rpc-jobs))
+        (should (equal (mapcar #'car conditions) '(neuron-council-cancelled)))
+        (should-not neuron-council-test-stored)
+        (should-not (neuron-council-test-folder "unsent"))
+        (should (neuron-council-verify "A claim"))))))
+
 ;;;; Odd messages
 
 (ert-deftest neuron-council-test-rpc-surplus-key-ends-in-a-timeout ()
@@ -289,6 +485,22 @@
     (let ((condition (should-error (neuron-council-verify "A") :type 'neuron-council-error)))
       (should (equal condition '(neuron-council-error "broken"))))
     (should-error (neuron-council-verify "A") :type 'neuron-council-error)))
+
+(ert-deftest neuron-council-test-rpc-error-with-the-code-of-a-death ()
+  "jsonrpc.el says -1 for a death; of a server that lives it is an answer."
+  (neuron-council-test-with '(:verify [(:error (:code -1 :message "odd"))])
+    (should (equal (should-error (neuron-council-verify "A claim")) '(neuron-council-error "odd"))))
+  (neuron-council-test-with '(:initialize (:error (:code -1 :message "odd")))
+    (should (string-match-p "cannot start: odd" (neuron-council-test-text
+                                                 (should-error (neuron-council-verify "A claim")))))))
+
+(ert-deftest neuron-council-test-rpc-answer-that-cannot-be-read ()
+  "One that is nested too deep for Lisp, say, ends its job."
+  (neuron-council-test-with-ready [nil]
+    (cl-letf (((symbol-function 'neuron-council-rpc--lisp) (lambda (_) (error "Too deep"))))
+      (should (equal (should-error (neuron-council-verify "A claim"))
+                     '(neuron-council-error "the server's answer cannot be read: Too deep"))))
+    (should-not neuron-council-rpc-jobs)))
 
 (ert-deftest neuron-council-test-rpc-progress ()
   (neuron-council-test-with '(:verify [(:notes ["neuron: plausible (1/3)" "dolphin: \u001b[31muncertain (2/3)"] :delay 0.5)])
@@ -342,6 +554,77 @@
                                                                            #'neuron-council-rpc-deliver))
                                                       timer-list))))
       (should (equal (length errors) 1)))))
+
+(ert-deftest neuron-council-test-rpc-leaving-emacs-without-a-server ()
+  "An Emacs that is left before the callback could run calls it."
+  (neuron-council-test-clean
+    (dolist (claim '("A claim" 5))
+      (let ((out (make-temp-file "neuron-council-test-")))
+        (unwind-protect
+            (progn
+              (call-process
+               (expand-file-name invocation-name invocation-directory) nil nil nil "-Q" "--batch"
+               "-L" (file-name-directory (locate-library "neuron-council")) "--eval"
+               (prin1-to-string
+                `(progn
+                   (require 'neuron-council)
+                   (setq neuron-council-server-command '("/nonexistent/neuron-council" "serve"))
+                   (neuron-council-verify-async ,claim nil
+                                                (lambda (verdict)
+                                                  (write-region (plist-get verdict :error) nil ,out t))))))
+              (with-temp-buffer
+                (insert-file-contents out)
+                (should (string-match-p "/nonexistent/\\|not a string" (buffer-string)))))
+          (delete-file out))))))
+
+(ert-deftest neuron-council-test-rpc-leaving-emacs-while-the-server-does-not-read ()
+  (neuron-council-test-with-ready [nil]
+    (signal-process (get-process "neuron-council") 'SIGSTOP)
+    (cl-letf (((symbol-function 'jsonrpc-notify)
+               (lambda (&rest _) (process-send-string (get-process "neuron-council") (make-string 200000 ?x)))))
+      (should (< (neuron-council-test-seconds (neuron-council-rpc--leave)) 2)))
+    (neuron-council-rpc--finish neuron-council-rpc--server '(neuron-council-error "over"))))
+
+;;;; State
+
+(ert-deftest neuron-council-test-rpc-status ()
+  (neuron-council-test-with '(:initialize (:delay 0.2) :verify [nil (:exit 3)])
+    (should (equal (neuron-council-rpc-status) '(:waiting 0 :deaths nil)))
+    (should-not (get-process "neuron-council"))
+    (neuron-council-verify-async "A claim" nil #'ignore)
+    (should (equal (plist-get (neuron-council-rpc-status) :state) 'starting))
+    (should (equal (plist-get (neuron-council-rpc-status) :waiting) 1))
+    (neuron-council-test-until (null neuron-council-rpc-jobs))
+    (let ((status (neuron-council-rpc-status)))
+      (should (equal (plist-get status :state) 'ready))
+      (should (equal (plist-get status :pid) (process-id (get-process "neuron-council"))))
+      (should (equal (plist-get status :command) neuron-council-server-command))
+      (should (equal (plist-get status :home) neuron-council-test-home))
+      (should (equal (list (plist-get status :version) (plist-get status :protocol)) '("0.1.0" 1))))
+    (should-error (neuron-council-verify "A claim"))
+    (let ((status (neuron-council-rpc-status)))
+      (should-not (plist-get status :state))
+      (should (equal (plist-get (plist-get status :deaths) :count) 1))
+      (should (string-match-p "exit status 3" (plist-get (plist-get status :deaths) :reason))))
+    (neuron-council-rpc-forget-deaths)
+    (should (equal (neuron-council-rpc-status) '(:waiting 0 :deaths nil)))))
+
+(ert-deftest neuron-council-test-rpc-retire ()
+  (neuron-council-test-with '(:verify [nil (:delay 0.3) nil])
+    (should-not (neuron-council-rpc-retire "upgraded"))
+    (neuron-council-verify "A claim")
+    (let ((process (get-process "neuron-council")) (done nil))
+      (neuron-council-verify-async "A claim" nil (lambda (_) (setq done t)))
+      (should-not (neuron-council-rpc-retire "upgraded"))
+      (neuron-council-test-until (and done (null neuron-council-rpc-jobs)))
+      (should (< (neuron-council-test-seconds (should (neuron-council-rpc-retire "upgraded"))) 0.2))
+      (should-not (neuron-council-rpc-ready-p))
+      ;; The one that leaves is in nobody's way.
+      (should (neuron-council-verify "A claim"))
+      (neuron-council-test-until (not (process-live-p process)))
+      (should (neuron-council-verify "A claim"))
+      (should (= 2 (length (neuron-council-test-seen "initialize"))))
+      (should-not neuron-council-rpc--deaths))))
 
 (ert-deftest neuron-council-test-rpc-log-holds-no-claim ()
   (neuron-council-test-with '(:verify [nil (:error (:code -32603 :message "broken"))])
