@@ -200,7 +200,7 @@ changed, and take their place."
   (let ((mark (gethash key neuron-council-list--marks)))
     (when mark
       (forward-line -1)
-      (tabulated-list-put-tag (neuron-council-list--tag mark))
+      (neuron-council-list--show-mark mark)
       (forward-line 1))))
 
 (defun neuron-council-list--tag (mark)
@@ -336,13 +336,14 @@ Where there was no row before, point goes to the first one."
     (neuron-council-list--show-header)))
 
 (defun neuron-council-list--counted ()
-  "Return the counts of the ledger in words, a list."
+  "Return the counts of the ledger in words, a list; what is zero is left out."
   (let ((counts neuron-council-list--counts))
     (cl-flet ((say (key format &optional face)
                 (let ((count (plist-get counts key)))
                   (and (natnump count)
+                       (or (> count 0) (eq key :total))
                        (let ((text (format format count)))
-                         (if (and face (> count 0)) (propertize text 'face face) text))))))
+                         (if face (propertize text 'face face) text))))))
       (let ((pending (plist-get counts :pending)))
         (list (say :awaiting "%d await you" 'neuron-council-row-awaiting)
               (say :flagged "%d flagged")
@@ -548,7 +549,12 @@ Return nil where the two do not meet."
   (if mark
       (puthash key mark neuron-council-list--marks)
     (remhash key neuron-council-list--marks))
-  (tabulated-list-put-tag (neuron-council-list--tag mark)))
+  (neuron-council-list--show-mark mark))
+
+(defun neuron-council-list--show-mark (mark)
+  "Show MARK, a character or nil, before the row at point."
+  (with-silent-modifications
+    (tabulated-list-put-tag (neuron-council-list--tag mark))))
 
 (defun neuron-council-list--each-line (function)
   "Call FUNCTION with the key of each row, point being on it."
@@ -656,7 +662,7 @@ FAILURES are the conditions so far."
           (remhash key neuron-council-list--marks)
           (save-excursion
             (when (neuron-council-list--goto key)
-              (tabulated-list-put-tag (neuron-council-list--tag nil)))))))))
+              (neuron-council-list--show-mark nil))))))))
 
 (defun neuron-council-list--goto (key)
   "Go to the row KEY; return non-nil if it is there."
@@ -782,7 +788,7 @@ VERDICT is what the server knows or what is at hand."
     (if (and (stringp claim) (plist-member verdict :context))
         (neuron-council-list--fresh claim (and (stringp context) context) callback)
       (run-at-time 0 nil callback
-                   '(neuron-council-error "what the claim was judged against is not known; verify it again")))))
+                   '(neuron-council-error "What the claim was judged against is not known: verify it anew")))))
 
 (defun neuron-council-list--judge-again (row callback)
   "Have the claim of ROW judged again, then call CALLBACK with the condition.
@@ -829,7 +835,7 @@ that were stored do not."
   (neuron-council-list--do "forgetting" rows
                            (lambda (row callback)
                              (neuron-council-review-forget-submit
-                              (neuron-council-row-key row)
+                              (neuron-council-row-key row) (plist-get (neuron-council-row-verdict row) :claim)
                               (lambda (_ condition) (funcall callback condition))))))
 
 (defun neuron-council-list-show ()

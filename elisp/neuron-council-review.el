@@ -331,12 +331,17 @@ This does not wait: the verdicts come when the models are back, see
                          ((= queued 1) "One claim is judged again")
                          (t (format "%d claims are judged again" queued)))))))
 
-(defun neuron-council-review--forget-here (id)
-  "Forget what this Emacs keeps of the verdict ID.
+(defun neuron-council-review--forget-here (id &optional claim)
+  "Forget what this Emacs keeps of the verdict ID, and of others on its CLAIM.
 Signal `neuron-council-error' for an ID that is none."
   (neuron-council-unsent-forget id)
-  (neuron-council-files-forget (neuron-council-held-folder) id)
-  (neuron-council-verdict-remove id))
+  (let ((claim (or claim (plist-get (or (neuron-council-verdict-find id) (car (neuron-council-held-records id)))
+                                    :claim))))
+    (neuron-council-files-forget (neuron-council-held-folder) id)
+    (neuron-council-verdict-remove id)
+    (dolist (verdict neuron-council-verdicts)
+      (when (and claim (equal claim (plist-get verdict :claim)))
+        (neuron-council-verdict-remove (plist-get verdict :id))))))
 
 (defun neuron-council-review--forget-job (id &optional callback)
   "Return a job that has the ledger forget the verdict ID, for CALLBACK."
@@ -349,12 +354,13 @@ Else return a condition that says what may be left."
     (list (car condition)
           (format "the ledger may still hold %s, forget it again: %s" id (neuron-council-errors-text condition)))))
 
-(defun neuron-council-review-forget-submit (id callback)
+(defun neuron-council-review-forget-submit (id claim callback)
   "Forget the verdict ID as `neuron-council-forget' does, and return at once.
-CALLBACK gets t and a condition, one of which is nil, once and later."
+CLAIM is its claim, nil where that is not known here.  CALLBACK gets t and
+a condition, one of which is nil, once and later."
   (condition-case problem
       (progn
-        (neuron-council-review--forget-here id)
+        (neuron-council-review--forget-here id claim)
         (neuron-council-rpc-submit
          (neuron-council-review--forget-job
           id

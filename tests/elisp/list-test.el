@@ -4,7 +4,7 @@
 
 ;;; Code:
 
-(require 'helper)
+(require 'real)
 (require 'neuron-council-list)
 
 (defun neuron-council-test-list-buffer ()
@@ -96,7 +96,7 @@
     (neuron-council-test-list-goto 9)
     (should (equal (neuron-council-test-list-line) " 2023-11-14 verified 0.85 3/3 Claim 9"))
     (should (equal (neuron-council-test-list-header)
-                   " 3 await you · 0 flagged · 3 split · 0 unavailable · 25 in all"))
+                   " 3 await you · 3 split · 25 in all"))
     (goto-char (point-min))
     (should (equal (neuron-council-test-list-line) " When Verdict Conf Votes Decision Claim "))))
 
@@ -256,6 +256,7 @@
       (should (equal (list (marked ?*) (marked ?D)) '((0 5) (4))))
       (neuron-council-test-list-goto 5)
       (should (string-prefix-p "* " (neuron-council-test-list-line)))
+      (should-not (buffer-modified-p))
       (neuron-council-list-toggle-marks)
       (should (equal (list (marked ?*) (marked ?D)) '((1 2 3) (4))))
       (neuron-council-test-list-goto 1)
@@ -324,7 +325,7 @@ Only a verdict that is parked, flagged or split." said)))
     (should (= 7 (length (neuron-council-test-seen "council/review"))))
     (should (equal (mapcar #'neuron-council-row-key (neuron-council-list--marked ?*))
                    (list (neuron-council-test-uuid 59))))
-    (should (string-match-p "0 await you" (neuron-council-test-list-header)))))
+    (should (string-prefix-p " 6 split" (neuron-council-test-list-header)))))
 
 (ert-deftest neuron-council-test-list-decide-with-a-dying-server ()
   (neuron-council-test-listing '(:ledger 30 :answers (:council/review (:exit 1)))
@@ -604,5 +605,36 @@ Only a verdict that is parked, flagged or split." said)))
     (should (eq (key-binding (kbd "q")) 'quit-window))
     (should (eq (key-binding (kbd "g")) 'revert-buffer))
     (should (eq (key-binding (kbd "?")) 'neuron-council-menu))))
+
+;;;; With the real server
+
+(ert-deftest neuron-council-test-list-of-the-real-ledger ()
+  (neuron-council-test-with-council '(:models (:neuron-ft:latest (:ballot "uncertain" :score 3)
+                                               :dolphin3:8b (:ballot "confabulation" :score 1)))
+    (let ((ids (mapcar (lambda (claim) (plist-get (neuron-council-verify claim) :id))
+                       '("Tea is grown in Asia." "Tea is a hot drink." "Rain falls upwards."))))
+      (save-window-excursion
+        (neuron-council-list)
+        (neuron-council-test-until (neuron-council-test-list-settled-p))
+        (should (equal (neuron-council-test-list-ids) (reverse ids)))
+        (should (string-match-p "\\` 3 await you .* 3 in all" (neuron-council-test-list-header)))
+        (neuron-council-test-list-do #'neuron-council-list-filter-text "tea")
+        (should (equal (neuron-council-test-list-ids) (list (nth 1 ids) (nth 0 ids))))
+        (neuron-council-list-toggle-marks)
+        (neuron-council-test-answering t (neuron-council-test-list-do #'neuron-council-list-accept))
+        (should-not (neuron-council-list--marked ?*))
+        (neuron-council-test-list-do #'neuron-council-list-filter-awaiting)
+        (neuron-council-test-list-do #'neuron-council-list-filter-text "")
+        (should (equal (neuron-council-test-list-ids) (list (nth 2 ids))))
+        (should (string-match-p "\\` 1 await you .* 3 in all" (neuron-council-test-list-header)))
+        ;; Judged again it is another verdict on the same claim.
+        (neuron-council-test-list-do #'neuron-council-list-reverify)
+        (neuron-council-test-list-do #'neuron-council-list-filter-all)
+        (should (= 4 (length (neuron-council-test-list-ids))))
+        ;; Both go when it is forgotten.
+        (neuron-council-list--goto (nth 2 ids))
+        (neuron-council-list-flag)
+        (neuron-council-test-answering t (neuron-council-test-list-do #'neuron-council-list-execute))
+        (should (equal (neuron-council-test-list-ids) (list (nth 1 ids) (nth 0 ids))))))))
 
 ;;; list-test.el ends here

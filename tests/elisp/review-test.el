@@ -351,12 +351,27 @@ Every policy keeps memories from being stored."
   (neuron-council-test-holding neuron-council-test-parked nil
     (capture-memory-with-council "A claim" nil 'node)
     (should (equal (neuron-council-test-outcomes
-                    (list (apply-partially #'neuron-council-review-forget-submit (neuron-council-test-uuid 1))))
+                    (list (apply-partially #'neuron-council-review-forget-submit (neuron-council-test-uuid 1) nil)))
                    '(t)))
     (should-not (neuron-council-test-held))
     (should-not (neuron-council-verdict-find (neuron-council-test-uuid 1)))
     (should (eq 'failed (caar (neuron-council-test-outcomes
-                               (list (apply-partially #'neuron-council-review-forget-submit "../x"))))))))
+                               (list (apply-partially #'neuron-council-review-forget-submit "../x" nil))))))))
+
+(ert-deftest neuron-council-test-forget-all-on-a-claim ()
+  "Other verdicts at hand on the claim are forgotten with it, as in the ledger."
+  (neuron-council-test-with nil
+    (pcase-dolist (`(,n ,claim) '((1 "Tea") (2 "Rain") (3 "Tea") (4 nil)))
+      (neuron-council-verdict-add (list :id (neuron-council-test-uuid n) :claim claim :confidence 1 :tags nil :summary "s")))
+    (cl-flet ((left () (mapcar (lambda (verdict) (plist-get verdict :claim)) neuron-council-verdicts)))
+      (neuron-council-forget (neuron-council-test-uuid 3))
+      (should (equal (left) '(nil "Rain")))
+      (neuron-council-forget (neuron-council-test-uuid 4))
+      (should (equal (left) '("Rain")))
+      ;; One that is not at hand itself.
+      (neuron-council-test-outcomes
+       (list (apply-partially #'neuron-council-review-forget-submit (neuron-council-test-uuid 9) "Rain")))
+      (should-not (left)))))
 
 ;;;; As commands
 
