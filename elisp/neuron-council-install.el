@@ -496,6 +496,7 @@ and memories are kept elsewhere and stay."
     (unless (or venvs (file-exists-p stamp))
       (user-error "No server is installed in %s" (abbreviate-file-name folder)))
     (when (yes-or-no-p (format "Delete the council's server in %s? " (abbreviate-file-name folder)))
+      (neuron-council-install--await-removal)
       (when (string-prefix-p folder (or (car (plist-get (neuron-council-rpc-status) :command)) ""))
         (neuron-council-rpc-stop "the server was uninstalled"))
       ;; First, so that whatever is left is not taken for an installation.
@@ -505,6 +506,12 @@ and memories are kept elsewhere and stay."
         (delete-directory folder))
       (neuron-council-program-forget)
       (message "Neuron Council: the server is uninstalled"))))
+
+(defun neuron-council-install--await-removal ()
+  "Wait until nothing is being removed in the background."
+  (let ((process (get-process "neuron-council remove")))
+    (while (process-live-p process)
+      (accept-process-output process 0.1))))
 
 (defun neuron-council-install-kill ()
   "Stop the installation of the council's server; the second time, kill it."
