@@ -14,6 +14,20 @@
 (require 'neuron-council-store)
 (require 'neuron-council-unsent)
 
+;;;; By program
+
+(defun neuron-council-capture-judge (claim context)
+  "Have CLAIM judged against CONTEXT, wait, and return the verdict.
+Where the council cannot judge it, that is one tagged council-unavailable;
+what it could have judged is kept for a server.  \\[keyboard-quit] and
+`neuron-council-cancel' end it by a quit and by `neuron-council-cancelled'."
+  (let ((id (neuron-council-verify-new-id))
+        (since (float-time)))
+    (condition-case problem
+        (neuron-council-unsent-wait claim context id)
+      (neuron-council-cancelled (signal (car problem) (cdr problem)))
+      (error (neuron-council-verdict-unavailable claim id problem since)))))
+
 ;;;###autoload
 (defun neuron-council-capture-memory (claim context &rest store-args)
   "Have CLAIM judged against CONTEXT, then store a memory as the policy says.
@@ -34,14 +48,7 @@ This waits for the verdict.  \\[keyboard-quit] aborts: nothing is stored,
 and the models are stopped.  `neuron-council-capture-memory-async' does
 not wait."
   (neuron-council-store-check-all)
-  (let ((id (neuron-council-verify-new-id))
-        (since (float-time)))
-    (neuron-council-store-judged
-     (condition-case problem
-         (neuron-council-unsent-wait claim context id)
-       (neuron-council-cancelled (signal (car problem) (cdr problem)))
-       (error (neuron-council-verdict-unavailable claim id problem since)))
-     context store-args)))
+  (neuron-council-store-judged (neuron-council-capture-judge claim context) context store-args))
 
 ;;;###autoload
 (defun neuron-council-capture-memory-async (claim context &rest store-args)
@@ -112,14 +119,6 @@ is read; so is CONTEXT, which may be empty."
                 (funcall neuron-council-remember-arguments-function claim context))
     (when (called-interactively-p 'interactive)
       (message "The council is asked; the memory is stored when it has answered"))))
-
-(defalias 'neuron-council-capture-check-store #'neuron-council-store-check)
-
-(defun neuron-council-capture-call (function store-args confidence tags id &optional claim)
-  "Have FUNCTION store a memory with STORE-ARGS; see `neuron-council-store-call'.
-CONFIDENCE, TAGS, ID and CLAIM are those of the verdict."
-  (neuron-council-store-call function store-args
-                             (list :id id :claim claim :confidence confidence :tags tags)))
 
 (provide 'neuron-council-capture)
 ;;; neuron-council-capture.el ends here
