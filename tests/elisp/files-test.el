@@ -71,6 +71,86 @@
         (should (= (1+ n) (length (neuron-council-test-folder "unsent")))))
       (should-not (neuron-council-files-list (neuron-council-files-folder "unsent"))))))
 
+(ert-deftest neuron-council-test-files-that-are-too-deep-are-not-read ()
+  "Emacs 28 dies of them, so another Emacs tries."
+  (neuron-council-test-clean
+    (let ((n 0))
+      (dolist (unit '("'" "`" "," ",@" "#'" "#1=" "(" "[" "#s(x " "' " "'\n" "(?) " "(?( " "[?] " "'(" "(a . (" "(\"(\" '" "#(\"x\" "
+                      "(\\) " "';)\n" "'#@1)" "(#!)\n" "(\"\\\")\" "))
+        (neuron-council-test-record-file
+         (setq n (1+ n)) (format "(:version 1 :id %S :value %sa" (neuron-council-test-uuid n)
+                                 (apply #'concat (make-list 60000 unit)))))
+      (with-temp-buffer
+        (should (eql 0 (call-process
+                        (expand-file-name invocation-name invocation-directory) nil t nil "-Q" "--batch"
+                        "-L" (file-name-directory (locate-library "neuron-council")) "--eval"
+                        (prin1-to-string
+                         '(progn
+                            (require 'neuron-council)
+                            (dolist (file (neuron-council-files-list (neuron-council-files-folder "unsent")))
+                              (when (neuron-council-files-read file #'always) (kill-emacs 3))))))))
+        (should-not (string-match-p "overflow" (buffer-string))))
+      (should-not (neuron-council-files-list (neuron-council-files-folder "unsent")))
+      (should (= n (length (neuron-council-test-folder "unsent")))))))
+
+(ert-deftest neuron-council-test-files-that-are-long-but-shallow-are-read ()
+  (neuron-council-test-clean
+    (let* ((shared (list "shared"))
+           (deep (let ((value 'x)) (dotimes (_ 400) (setq value (list value))) value))
+           (value (list (make-list 3000 ''quoted) (make-list 3000 shared) (make-list 3000 ''(quoted ,comma))
+                        (number-sequence 0 3000) (make-list 3000 '(a ?b [c])) '\? 'valid? '\?x '\' '\( 'a\ b "?(" deep
+                        (intern "a#b") (intern "#x") (make-symbol "gone") (make-bool-vector 9 t)))
+           (file (neuron-council-test-record-file 1)))
+      (neuron-council-files-storable (list value))
+      (neuron-council-files-write file (list :id (neuron-council-test-uuid 1) :value (butlast value 2)))
+      ;; `equal' itself goes no deeper than 200.
+      (should (equal (neuron-council-files-print (plist-get (neuron-council-files-read file #'always) :value))
+                     (neuron-council-files-print (butlast value 2))))
+      ;; By hand, too.
+      (let ((file (neuron-council-test-record-file
+                   2 (format "(:version 1 :id %S\n :value ('a 'b `(c ,d ,@e) #'f))\n" (neuron-council-test-uuid 2)))))
+        (should (equal (plist-get (neuron-council-files-read file #'always) :value) '('a 'b `(c ,d ,@e) #'f))))
+      (should-error (neuron-council-files-storable (list (let ((value 'x)) (dotimes (_ 600) (setq value (list value))) value)))
+                    :type 'neuron-council-error))))
+
+(ert-deftest neuron-council-test-files-of-memories-that-are-odd ()
+  "What a later reader could not take is set aside."
+  (let ((whole '(:reason parked :claim "A claim" :confidence 0.5 :tags ("x") :summary "Some." :time 1.0 :store-args (1))))
+    (should (neuron-council-held--valid-p whole))
+    (should (neuron-council-unsent--valid-p whole))
+    (dolist (key '(:time :summary))
+      (should (neuron-council-held--valid-p (plist-put (copy-sequence whole) key nil))))
+    (pcase-dolist (`(,key . ,values) '((:reason nil odd) (:claim nil 5) (:confidence nil "high") (:tags "x" (5) ("x" . "y"))
+                                       (:summary 5 ("x")) (:time "now" (1)) (:store-args "x" (1 . 2))))
+      (dolist (value values)
+        (should-not (neuron-council-held--valid-p (plist-put (copy-sequence whole) key value)))))
+    (pcase-dolist (`(,key . ,values) '((:claim nil 5) (:context 5 ("x")) (:time "now" (1))))
+      (dolist (value values)
+        (should-not (neuron-council-unsent--valid-p (plist-put (copy-sequence whole) key value)))))))
+
+(ert-deftest neuron-council-test-files-in-a-folder-that-cannot-be-made ()
+  "Keeping a memory there is an error, not an endless search for a free name."
+  (neuron-council-test-clean
+    (write-region "" nil (concat neuron-council-test-home "council") nil 'quiet)
+    (let ((tries 0) (write (symbol-function 'neuron-council-files-write)))
+      (cl-letf (((symbol-function 'neuron-council-files-write)
+                 (lambda (&rest arguments)
+                   (when (> (setq tries (1+ tries)) 3) (error "It goes on for ever"))
+                   (apply write arguments))))
+        (should (memq 'file-error
+                      (get (car (should-error
+                                 (neuron-council-held-keep
+                                  (list :id (neuron-council-test-uuid 1) :claim "A claim" :confidence 0.3 :tags nil
+                                        :summary "Some.")
+                                  '(node) 'rejected)))
+                           'error-conditions)))))
+    ;; The policy that holds memories stores one that it cannot hold.
+    (let ((neuron-council-parked-policy 'hold)
+          (neuron-council-server-command
+           (neuron-council-test-command
+            '(:verify [(:verdict (:confidence 0.3 :tags ["unverified" "council-flagged" "council-parked"]))]))))
+      (should (eq 'stored (car (capture-memory-with-council "A claim" nil 'node)))))))
+
 (ert-deftest neuron-council-test-files-are-never-evaluated ()
   (neuron-council-test-clean
     (let ((file (neuron-council-test-record-file

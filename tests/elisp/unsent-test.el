@@ -70,6 +70,18 @@
       (should (eq 'stored (car (capture-memory-with-council "A claim" nil 'node))))
       (should (equal (plist-get (cdr (car neuron-council-test-stored)) :council-tags) '("verified"))))))
 
+(ert-deftest neuron-council-test-unsent-says-once-that-it-cannot-keep ()
+  (neuron-council-test-with nil
+    (let* ((process-environment (cons "NEURON_HOME=/proc/nowhere" process-environment))
+           (said (neuron-council-test-messages
+                   (dotimes (_ 3)
+                     (neuron-council-unsent-wait "A claim" nil (neuron-council-verify-new-id))))))
+      (should (= 1 (length said)))
+      (should (string-match-p "cannot be kept: .*/proc/nowhere" (car said)))
+      ;; The log has each.
+      (with-current-buffer (neuron-council-log-buffer)
+        (should (= 3 (how-many "A claim cannot be kept" (point-min) (point-max))))))))
+
 (ert-deftest neuron-council-test-unsent-answers ()
   "What the server says of a claim decides whether it is kept."
   (neuron-council-test-with
@@ -93,6 +105,8 @@
         (let* ((params (plist-get message :params))
                (n (string-to-number (substring (plist-get params :claim) 6))))
           (should (equal (plist-get params :id) (neuron-council-test-uuid n)))
+          ;; Whoever waits for an answer comes first at the models, too.
+          (should (eq t (plist-get params :background)))
           (should (equal (plist-get params :context) (and (> n 5) "A context")))))
       ;; The hook knows the memory by the id of the claim, whatever the verdict's own is.
       (should (equal (mapcar #'car heard) (list (neuron-council-test-uuid 1))))

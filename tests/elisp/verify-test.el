@@ -76,6 +76,111 @@
     (should-not (get-process "neuron-council"))
     (should (neuron-council-verify (make-string 8000 ?é) (make-string 24000 ?東)))))
 
+(ert-deftest neuron-council-test-verify-counts-before-it-looks ()
+  "Megabytes are refused at once, with their length, and kept nowhere."
+  (neuron-council-test-with nil
+    (dolist (text (list (string-to-multibyte (make-string 5000000 ?x)) (make-string 5000000 ?é)
+                        (make-string 5000000 ?x) (encode-coding-string (make-string 2500000 ?é) 'utf-8)))
+      (garbage-collect)
+      (let ((seconds (neuron-council-test-seconds
+                       (should (string-match-p
+                                "\\`claim: 5000000 \\(characters\\|bytes\\) are too many.*8000"
+                                (neuron-council-test-text (should-error (neuron-council-verify text)
+                                                                        :type 'neuron-council-refused)))))))
+        (message "5 MB are refused in %.2f ms" (* 1000 seconds))
+        (should (< seconds 0.02)))
+      (let ((verdict nil))
+        (should (< (neuron-council-test-seconds
+                     (neuron-council-verify-async "A claim" text (lambda (it) (setq verdict it))))
+                   0.02))
+        (should (string-match-p "\\`context: 5000000 .*24000" (plist-get (neuron-council-test-until verdict) :error)))
+        (setq verdict nil)
+        (neuron-council-verify-async text nil (lambda (it) (setq verdict it)))
+        (should (= 8000 (length (plist-get (neuron-council-test-until verdict) :claim))))))
+    ;; What is short in characters may be long in bytes.
+    (should (neuron-council-verify (encode-coding-string (make-string 8000 ?東) 'utf-8)))
+    (should (string-match-p "8001 characters"
+                            (neuron-council-test-text (should-error (neuron-council-verify
+                                                                     (encode-coding-string (make-string 8001 ?é) 'utf-8))))))))
+
+(ert-deftest neuron-council-test-verify-errors-are-short ()
+  "An error may quote megabytes."
+  (let ((verdict (neuron-council-verdict-unavailable "A claim" "id" (list 'wrong-type-argument 'listp
+                                                                          (make-string 5000000 ?x)))))
+    (should (< (length (plist-get verdict :error)) 500))
+    (should (< (length (plist-get verdict :summary)) 600)))
+  (let ((claim (propertize (make-string 9000 ?x) 'face 'bold)))
+    (should (equal-including-properties
+             (plist-get (neuron-council-verdict-unavailable claim "id" '(error "no")) :claim) (make-string 8000 ?x)))))
+
+(ert-deftest neuron-council-test-verdict-needs-what-it-is-known-by ()
+  "A verdict without it is none, and a memory is stored all the same."
+  (let ((whole '(:id "id" :summary "All agree." :claim "A claim" :confidence 0.85 :tags ("verified"))))
+    (should (neuron-council-verdict-check whole))
+    (should (neuron-council-verdict-check (plist-put (copy-sequence whole) :tags nil)))
+    (pcase-dolist (`(,key . ,values) '((:id nil 5 ("id")) (:summary nil 5) (:claim nil 5) (:confidence nil "high")
+                                       (:tags "verified" (5) ("verified" . "x") (nil))))
+      (dolist (value values)
+        (let ((verdict (plist-put (copy-sequence whole) key value)))
+          (should-error (neuron-council-verdict-check verdict) :type 'neuron-council-error)
+          (when (and (listp value) (proper-list-p value) value)
+            (setq value (vconcat value)))
+          (unless (consp value)
+            (neuron-council-test-with (list :verify (vector (list :verdict (list key value))))
+              (should (eq 'stored (car (capture-memory-with-council "A claim" nil 'node))))
+              (should (equal (plist-get (cdar neuron-council-test-stored) :council-tags) '("council-unavailable"))))))))))
+
+;;;; Hooks
+
+(ert-deftest neuron-council-test-verify-hooks ()
+  (neuron-council-test-with '(:verify [nil nil (:error (:code -32603 :message "broken")) (:delay 30)])
+    (let* ((heard nil)
+           (neuron-council-before-verify-functions (list (lambda (claim context) (push (list claim context) heard))))
+           (neuron-council-after-verdict-functions
+            (list (lambda (verdict) (push (plist-get verdict :tags) heard)))))
+      (neuron-council-verify "A claim" "A context")
+      (should (equal heard '(("verified") ("A claim" "A context"))))
+      (setq heard nil)
+      (neuron-council-verify-async "A claim" nil (lambda (verdict) (push (plist-get verdict :claim) heard)))
+      (neuron-council-test-until (= 3 (length heard)))
+      ;; Before whoever asked.
+      (should (equal heard '("A claim" ("verified") ("A claim" nil))))
+      ;; Where there is no verdict there is nothing to hear.
+      (setq heard nil)
+      (should-error (neuron-council-verify "A claim"))
+      (should-error (neuron-council-verify 5))
+      (neuron-council-cancel (neuron-council-verify-async "Another" nil #'ignore))
+      (neuron-council-test-until (null neuron-council-rpc-jobs))
+      (should (equal heard '(("Another" nil) (5 nil) ("A claim" nil)))))))
+
+(defun neuron-council-test-quitting (&rest _)
+  "Quit, as a function does in which somebody presses \\[keyboard-quit]."
+  (signal 'quit nil))
+
+(ert-deftest neuron-council-test-verify-hooks-that-fail ()
+  "They are named, keep no other function from being called, and lose no memory."
+  (neuron-council-test-with nil
+    (dolist (hook '(neuron-council-before-verify-functions neuron-council-after-verdict-functions))
+      (dolist (failing (list #'neuron-council-test-quitting (lambda () "takes no argument")))
+        (dolist (capture (list #'capture-memory-with-council
+                               (lambda (claim context _)
+                                 (neuron-council-verify-async
+                                  claim context
+                                  (lambda (verdict)
+                                    (neuron-council-test-store nil :council-tags (plist-get verdict :tags)))))))
+          (setq neuron-council-test-stored nil)
+          (let ((called nil))
+            (cl-progv (list hook) (list (list failing (lambda (&rest _) (setq called t))))
+              (should (cl-some (lambda (text)
+                                 (string-match-p (format "error in %s of `%s'"
+                                                         (if (symbolp failing) failing "a function") hook)
+                                                 (subst-char-in-string ?‘ ?` (subst-char-in-string ?’ ?' text))))
+                               (neuron-council-test-messages
+                                 (funcall capture "A claim" nil 'node)
+                                 (neuron-council-test-until neuron-council-test-stored))))
+              (should called)
+              (should (equal (plist-get (cdar neuron-council-test-stored) :council-tags) '("verified"))))))))))
+
 (ert-deftest neuron-council-test-verify-errors-are-one-family ()
   (should (memq 'neuron-council-error (get 'neuron-council-refused 'error-conditions)))
   (should (memq 'error (get 'neuron-council-error 'error-conditions))))
@@ -142,6 +247,23 @@
       (with-current-buffer (neuron-council-log-buffer)
         (should (string-match-p "Error in a council callback" (buffer-string))))
       (should (neuron-council-verify "A claim")))))
+
+(ert-deftest neuron-council-test-async-needs-a-callback ()
+  "What is no function is an error at once: later nobody would hear it."
+  (neuron-council-test-with nil
+    (dolist (callback '(nil 5 "text" neuron-council-test-no-such-function))
+      (should-error (neuron-council-verify-async "A claim" nil callback) :type 'wrong-type-argument))
+    (should-not neuron-council-rpc-jobs)
+    (should-not (get-process "neuron-council"))))
+
+(ert-deftest neuron-council-test-async-quit-in-a-callback-is-its-own ()
+  "Whoever waits meanwhile has not pressed \\[keyboard-quit]."
+  (neuron-council-test-with '(:verify [nil (:delay 0.5)])
+    (let ((called nil))
+      (neuron-council-verify-async "Quick" nil (lambda (_) (setq called t) (signal 'quit nil)))
+      (should (eq 'stored (car (capture-memory-with-council "Slow" nil 'node))))
+      (should called)
+      (should (equal (plist-get (cdar neuron-council-test-stored) :council-tags) '("verified"))))))
 
 (ert-deftest neuron-council-test-async-runs-in-the-buffer-of-the-call ()
   (neuron-council-test-with nil
