@@ -260,7 +260,7 @@ Initials, abbreviations and what goes on in lower case do not."
 (defun neuron-council-claims-at-point ()
   "Return the bounds of the sentence at point, nil where there is no text.
 A sentence that ends at point is at it too."
-  (let* ((limit (neuron-council-region-limit 'claim))
+  (let* ((limit (neuron-council-verify-limit 'claim))
          (here (point))
          (found nil))
     (save-restriction
@@ -336,7 +336,7 @@ A sentence that ends at point is at it too."
                    (function (save-excursion (funcall function beg end))))))
     (and (stringp context)
          (string-match-p "[[:alnum:]]" context)
-         (<= (length context) (neuron-council-region-limit 'context))
+         (<= (length context) (neuron-council-verify-limit 'context))
          context)))
 
 (defun neuron-council-claims--collect (beg end context)
@@ -345,7 +345,7 @@ CONTEXT is that of all of them; where it is nil, each has its own."
   (let ((claims nil) (long 0))
     (dolist (block (neuron-council-claims--blocks beg end))
       (pcase-dolist (`(,from . ,to) (neuron-council-claims--split block neuron-council-claims-unit))
-        (if (> (- to from) (neuron-council-region-limit 'claim))
+        (if (> (- to from) (neuron-council-verify-limit 'claim))
             (setq long (1+ long))
           (let ((text (neuron-council-claims--text from to)))
             (when (and (string-match-p "[[:alpha:]]" text)
@@ -397,9 +397,7 @@ CONTEXT is that of all of them; where it is nil, each has its own."
                (lambda (verdict condition)
                  (cl-callf2 delq job (neuron-council-claims--run-jobs run))
                  (neuron-council-claims--judged run verdict condition))
-               (lambda (job)
-                 (setf (neuron-council-job-background job) t)
-                 (cl-callf append (neuron-council-job-params job) '(:background t)))))
+               t))
     (push job (neuron-council-claims--run-jobs run))))
 
 (defun neuron-council-claims--room-p (run)
@@ -491,7 +489,7 @@ Return the job of the run."
                                            (lambda (_ condition) (neuron-council-claims--ended run condition)))))
     (setf (neuron-council-claims--run-job run) job
           (neuron-council-job-note job) (neuron-council-claims--progress run))
-    (push job neuron-council-rpc-jobs)
+    (neuron-council-rpc-enqueue job)
     (neuron-council-region-use-next-error)
     (neuron-council-claims--feed run)
     job))
@@ -539,9 +537,9 @@ Signal a `user-error' where there is no claim.  Return a handle with which
    (let ((region (use-region-p)))
      (list (and region (region-beginning)) (and region (region-end)) (neuron-council-region-read-context))))
   (neuron-council-region-check-buffer)
-  (when (> (length context) (neuron-council-region-limit 'context))
+  (when (> (length context) (neuron-council-verify-limit 'context))
     (user-error "The context has %d characters, the council reads %d"
-                (length context) (neuron-council-region-limit 'context)))
+                (length context) (neuron-council-verify-limit 'context)))
   (pcase-let ((`(,claims . ,long) (neuron-council-claims--collect (or beg (point-min)) (or end (point-max)) context)))
     (cond
      ((null claims)

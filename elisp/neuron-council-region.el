@@ -301,12 +301,13 @@ council were still at it."
          (neuron-council-region-remove overlay)
          (signal (car problem) (cdr problem)))))))
 
-(defun neuron-council-region-judge (overlay claim context function &optional prepare)
+(defun neuron-council-region-judge (overlay claim context function &optional background)
   "Have CLAIM, the text of OVERLAY, judged against CONTEXT; return the job at once.
 The mark shows how far it has got, then the verdict, which joins those at
 hand.  FUNCTION is called last, once and later, with the verdict and a
-condition as `neuron-council-verify-submit' has it; PREPARE is passed on
-to that."
+condition as `neuron-council-verify-submit' has it.  A job in the
+BACKGROUND is shown by its mark alone, and what somebody waits for goes
+first."
   (let ((source (with-current-buffer (overlay-buffer overlay)
                   (neuron-council-source-make (overlay-start overlay)))))
     (neuron-council-region--show-pending overlay "convening")
@@ -323,7 +324,8 @@ to that."
      (lambda (job)
        (when (and (overlay-buffer overlay) (not (neuron-council-rpc-job-done-p job)))
          (neuron-council-region--show-pending overlay (neuron-council-jobs-words job))))
-     prepare)))
+     (lambda (job) (setf (neuron-council-job-background job) background))
+     background)))
 
 (defun neuron-council-region-check-buffer ()
   "Signal a `user-error' in a buffer of the council's own.
@@ -369,20 +371,16 @@ Whoever is led there by a verdict may press the key once more."
       (skip-chars-forward " \t\n\r\f" last)
       (cons (point) last))))
 
-(defun neuron-council-region-limit (name)
-  "Return how many characters the field NAME of a claim may have."
-  (alist-get name neuron-council-verify--limits))
-
 (defun neuron-council-region--claim (beg end context)
   "Return the text from BEG to END, to be judged against CONTEXT.
 Signal a `user-error' where the council cannot judge it, before all of it
 is looked at."
-  (let ((limit (neuron-council-region-limit 'claim)))
+  (let ((limit (neuron-council-verify-limit 'claim)))
     (when (> (- end beg) limit)
       (user-error "These are %d characters, the council reads %d at a time" (- end beg) limit)))
-  (when (> (length context) (neuron-council-region-limit 'context))
+  (when (> (length context) (neuron-council-verify-limit 'context))
     (user-error "The context has %d characters, the council reads %d"
-                (length context) (neuron-council-region-limit 'context)))
+                (length context) (neuron-council-verify-limit 'context)))
   (let ((claim (buffer-substring-no-properties beg end)))
     (unless (string-match-p "[[:alnum:]]" claim)
       (user-error "There is no text to judge, a claim has letters or digits"))
