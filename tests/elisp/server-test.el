@@ -20,7 +20,7 @@
                      '("neuron" "neuron-ft" "dolphin")))
       (let ((text (neuron-council-format-verdict verdict)))
         (dolist (part '("EMITTED (T3)" "3/3 council members" "coherence: verified" "faithfulness: verified"
-                        "domain: verified" "[x] claim-is-data (hard)" "Dissent\n  none"))
+                        "domain: verified" "[x] claim-is-data (hard)" "Dissent\n    none"))
           (should (string-match-p (regexp-quote part) text)))))))
 
 (ert-deftest neuron-council-test-server-flagged-with-dissent ()
