@@ -18,6 +18,7 @@
 (require 'neuron-council-files)
 (require 'neuron-council-install)
 (require 'neuron-council-program)
+(require 'neuron-council-python)
 (require 'neuron-council-rpc)
 (require 'neuron-council-text)
 
@@ -50,8 +51,6 @@ MENDING is the rest of its property list."
 
 ;;;;; Emacs
 
-(defvar package-alist)
-(defvar package--builtins)
 (declare-function package-desc-version "package")
 (declare-function package-version-join "package")
 
@@ -59,8 +58,8 @@ MENDING is the rest of its property list."
   "Return the version of the jsonrpc library, a string, or nil."
   (require 'package)
   (require 'finder-inf nil t)
-  (let ((installed (cadr (assq 'jsonrpc package-alist)))
-        (built-in (cdr (assq 'jsonrpc package--builtins))))
+  (let ((installed (cadr (assq 'jsonrpc (bound-and-true-p package-alist))))
+        (built-in (cdr (assq 'jsonrpc (bound-and-true-p package--builtins)))))
     (cond (installed (package-version-join (package-desc-version installed)))
           ((vectorp built-in) (package-version-join (aref built-in 0))))))
 
@@ -96,7 +95,7 @@ MENDING is the rest of its property list."
 (defun neuron-council-doctor--stale (folder)
   "Return the compiled files in FOLDER that are older than their sources."
   (let ((stale nil))
-    (dolist (file (directory-files folder t "\\`neuron-council.*\\.elc\\'"))
+    (dolist (file (and (file-directory-p folder) (directory-files folder t "\\`neuron-council.*\\.elc\\'")))
       (let ((source (substring file 0 -1)))
         (when (file-newer-than-file-p (file-truename source) file)
           (push (file-name-nondirectory file) stale))))
@@ -154,16 +153,16 @@ MENDING is the rest of its property list."
   "Look for the server without waiting for a Python; return what was found.
 It is in the car, and what was signalled in the cdr."
   (condition-case problem
-      (let ((neuron-council-program--patience 0))
+      (let ((neuron-council-python-patience 0))
         (list (neuron-council-program-find)))
     (neuron-council-error (cons nil problem))))
 
 (defun neuron-council-doctor--waiting-p ()
   "Return non-nil while a Python has not answered yet."
   (let ((waiting nil))
-    (dolist (program (neuron-council-program-pythons))
-      (let ((python (cdr (assoc program neuron-council-program--interpreters))))
-        (unless (and python (neuron-council-program-python-answered python))
+    (dolist (program (neuron-council-python-programs))
+      (let ((python (cdr (assoc program neuron-council-program-answers))))
+        (unless (and python (neuron-council-python-answered python))
           (setq waiting t))))
     waiting))
 
@@ -231,17 +230,17 @@ They are not in the variable `exec-path'."
 (defun neuron-council-doctor--pythons (found)
   "Return checks of the Pythons there are; FOUND is non-nil where a server was."
   (let ((fits nil) (overlooked (neuron-council-doctor--overlooked)))
-    (dolist (program (neuron-council-program-pythons))
-      (let ((python (cdr (assoc program neuron-council-program--interpreters))))
-        (when (and (not fits) python (neuron-council-program-python-new-enough-p python))
+    (dolist (program (neuron-council-python-programs))
+      (let ((python (cdr (assoc program neuron-council-program-answers))))
+        (when (and (not fits) python (neuron-council-python-new-enough-p python))
           (setq fits python))))
     (list
-     (cond (fits (neuron-council-doctor--ok "Python" "%s, %s" (neuron-council-program-python-version fits)
-                                            (neuron-council-program-python-executable fits)))
+     (cond (fits (neuron-council-doctor--ok "Python" "%s, %s" (neuron-council-python-version fits)
+                                            (neuron-council-python-executable fits)))
            ((neuron-council-doctor--waiting-p) (neuron-council-doctor--ok "Python" "is being asked"))
            (t (neuron-council-doctor--check
                "Python" (if found "ok" "error")
-               (format "no %s or newer: %s" neuron-council-program-python-minimum
+               (format "no %s or newer: %s" neuron-council-python-minimum
                        (cdr (assoc "module of a Python" (neuron-council-program-places))))
                :cure (unless found "Install one, or name it in `neuron-council-python'"))))
      (if (and overlooked (not found) (not fits))
@@ -525,8 +524,8 @@ ERRORS is what it wrote to stderr."
 (defun neuron-council-doctor--ask-pythons ()
   "Ask the Pythons there are, and look again when one has answered."
   (let ((buffer (current-buffer)) (turn neuron-council-doctor--turn))
-    (dolist (program (neuron-council-program-pythons))
-      (neuron-council-program-ask program (lambda (_) (neuron-council-doctor--answered buffer turn nil nil))))))
+    (dolist (program (neuron-council-python-programs))
+      (neuron-council-python-ask program (lambda (_) (neuron-council-doctor--answered buffer turn nil nil))))))
 
 ;;;; The buffer
 

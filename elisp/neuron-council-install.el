@@ -17,6 +17,7 @@
   (require 'cl-lib)
   (require 'subr-x))
 (require 'neuron-council-program)
+(require 'neuron-council-python)
 (require 'neuron-council-rpc)
 (require 'neuron-council-text)
 
@@ -236,7 +237,7 @@ Nothing in it may lead pip out of the virtual one."
 (defun neuron-council-install--steps (run)
   "Return the steps of RUN: lists of words and a function that gives the command."
   (let ((venv (neuron-council-install--run-venv run))
-        (python (neuron-council-program-python-executable (neuron-council-install--run-python run)))
+        (python (neuron-council-python-executable (neuron-council-install--run-python run)))
         (models (delq nil (mapcar (lambda (extra) (cdr (assoc extra neuron-council-install--models)))
                                   neuron-council-install-extras))))
     (append
@@ -326,7 +327,7 @@ Nothing in it may lead pip out of the virtual one."
         (python (neuron-council-install--run-python run)))
     (neuron-council-install--end run "failed" "The server was not installed: %s" reason)
     (when venv
-      (neuron-council-install--remove (neuron-council-program-python-executable python) (list venv)))))
+      (neuron-council-install--remove (neuron-council-python-executable python) (list venv)))))
 
 (defun neuron-council-install--succeeded (run)
   "Make what RUN installed the server of the next request."
@@ -344,8 +345,8 @@ Nothing in it may lead pip out of the virtual one."
            (concat (neuron-council-program-directory) neuron-council-program-stamp-file)
            (list :venv (file-name-nondirectory (directory-file-name venv))
                  :previous (and previous (file-name-nondirectory (directory-file-name previous)))
-                 :python (neuron-council-program-python-executable python)
-                 :python-version (neuron-council-program-python-version python)
+                 :python (neuron-council-python-executable python)
+                 :python-version (neuron-council-python-version python)
                  :version version :source (neuron-council-install--run-source run)
                  :extras neuron-council-install-extras :time (float-time))))
       (error (neuron-council-install--failed run (error-message-string problem)))
@@ -353,7 +354,7 @@ Nothing in it may lead pip out of the virtual one."
        (neuron-council-install--end
         run "done" "The server %s is installed in %s%s" version (abbreviate-file-name venv)
         (neuron-council-install--renew))
-       (neuron-council-install--remove (neuron-council-program-python-executable python)
+       (neuron-council-install--remove (neuron-council-python-executable python)
                                        (neuron-council-install--stale))))))
 
 (defun neuron-council-install--renew ()
@@ -370,19 +371,19 @@ Nothing in it may lead pip out of the virtual one."
   "Return why none of the Pythons of RUN will do, and what to do about it."
   (let ((lacking nil) (words nil))
     (dolist (python (neuron-council-install--run-pythons run))
-      (when (and (not lacking) (neuron-council-program-python-new-enough-p python))
+      (when (and (not lacking) (neuron-council-python-new-enough-p python))
         (setq lacking python))
-      (push (format "%s (%s)" (neuron-council-program-python-program python)
-                    (or (neuron-council-program-python-version python) "does not run"))
+      (push (format "%s (%s)" (neuron-council-python-program python)
+                    (or (neuron-council-python-version python) "does not run"))
             words))
     (if lacking
-        (let ((version (neuron-council-program-python-version lacking)))
+        (let ((version (neuron-council-python-version lacking)))
           (format "Python %s (%s) lacks its module venv or ensurepip; install it \
 \(Debian, Ubuntu: apt install python%s-venv), or name another Python in `neuron-council-python'"
-                  version (neuron-council-program-python-executable lacking)
+                  version (neuron-council-python-executable lacking)
                   (progn (string-match "\\`[0-9]+\\.[0-9]+" version) (match-string 0 version))))
       (format "there is no Python %s or newer; install one, or name it in `neuron-council-python'.\nLooked for %s.\n%s"
-              neuron-council-program-python-minimum
+              neuron-council-python-minimum
               (or neuron-council-python "python3 and the like")
               (concat (if words (format "Found %s.\n" (mapconcat #'identity (nreverse words) ", ")) "")
                       (format "`exec-path' is %s" (mapconcat (lambda (folder) (or folder ".")) exec-path ", ")))))))
@@ -393,8 +394,8 @@ Nothing in it may lead pip out of the virtual one."
     (let ((chosen nil) (waiting nil))
       (dolist (python (neuron-council-install--run-pythons run))
         (cond ((or chosen waiting))
-              ((not (neuron-council-program-python-answered python)) (setq waiting t))
-              ((and (neuron-council-program-python-new-enough-p python) (neuron-council-program-python-venv python))
+              ((not (neuron-council-python-answered python)) (setq waiting t))
+              ((and (neuron-council-python-new-enough-p python) (neuron-council-python-venv python))
                (setq chosen python))))
       (cond (chosen (neuron-council-install--use run chosen))
             ((not waiting) (neuron-council-install--failed run (neuron-council-install--no-python run)))))))
@@ -403,11 +404,11 @@ Nothing in it may lead pip out of the virtual one."
   "Go on with RUN, with PYTHON."
   (setf (neuron-council-install--run-python run) python)
   (neuron-council-install--insert (neuron-council-install--run-buffer run)
-                                  (format "Python %s, %s\n" (neuron-council-program-python-version python)
-                                          (neuron-council-program-python-executable python)))
+                                  (format "Python %s, %s\n" (neuron-council-python-version python)
+                                          (neuron-council-python-executable python)))
   (condition-case problem
       (progn
-        (neuron-council-install--remove (neuron-council-program-python-executable python)
+        (neuron-council-install--remove (neuron-council-python-executable python)
                                         (neuron-council-install--stale))
         (setf (neuron-council-install--run-venv run) (neuron-council-install--make-venv-folder)
               (neuron-council-install--run-steps run) (neuron-council-install--steps run)))
@@ -442,10 +443,10 @@ does it all the same" (neuron-council-install--maker venv))))))
                                                    (neuron-council-program-directory)))
     (setq neuron-council-install--run run)
     (display-buffer buffer)
-    (let ((programs (neuron-council-program-pythons)))
+    (let ((programs (neuron-council-python-programs)))
       (setf (neuron-council-install--run-pythons run)
             (mapcar (lambda (program)
-                      (neuron-council-program-ask program (lambda (_) (neuron-council-install--choose run))))
+                      (neuron-council-python-ask program (lambda (_) (neuron-council-install--choose run))))
                     programs))
       ;; One that cannot be started has answered already.
       (neuron-council-install--choose run))))

@@ -4,16 +4,17 @@
 
 ;;; Commentary:
 
-;; The server's program is looked for before it is started, on this machine, and by files alone as far as that goes.
-;; Only whether a Python has the server as a module cannot be told from files: the Python is asked in the background
-;; and once, and nobody waits for it longer than two seconds.
+;; The server's program is looked for before it is started, on this machine, and by files alone as far as that goes;
+;; after that, Pythons are asked whether they have it, see neuron-council-python.el.
 
 ;;; Code:
 
-(eval-when-compile
-  (require 'cl-lib)
-  (require 'subr-x))
+(eval-when-compile (require 'subr-x))
 (require 'neuron-council-errors)
+
+(autoload 'neuron-council-python-programs "neuron-council-python")
+(autoload 'neuron-council-python-with-server "neuron-council-python")
+(autoload 'neuron-council-python-words "neuron-council-python")
 
 ;;;; Options
 
@@ -138,146 +139,14 @@ without one is half made."
         (when (and (stringp name) (string-match-p neuron-council-program-venv-pattern name))
           (plist-put stamp :venv (concat (neuron-council-program-directory) name "/")))))))
 
-;;;; Pythons
+;;;; The server's program
 
-(defconst neuron-council-program-python-minimum "3.11"
-  "The oldest Python that runs the server.")
-
-(defconst neuron-council-program--python-names
-  '("python3" "python3.14" "python3.13" "python3.12" "python3.11" "python")
-  "What a Python may be called; the first that fits is taken.")
-
-(defconst neuron-council-program--question "\
-import importlib.util, os, sys
-has = lambda name: '1' if importlib.util.find_spec(name) else ''
-words = 'neuron-council', '%d.%d.%d' % sys.version_info[:3], has('neuron_council'), \
-'1' if has('venv') and has('ensurepip') else '', sys.executable
-sys.stdout.buffer.write(os.fsencode('\\t'.join(words) + '\\n'))"
-  "What a Python is asked.
-A version manager's python3 is a slow script; the interpreter itself
-knows its name.")
-
-(defconst neuron-council-program--patience 2
-  "Seconds that anybody waits for the answer of a Python.")
-
-(defconst neuron-council-program--limit 30
-  "Seconds that a Python may take to answer.")
-
-(defconst neuron-council-program--doubt 10
-  "Seconds for which it is believed that a Python has no server.")
-
-(cl-defstruct (neuron-council-program-python (:constructor neuron-council-program--make-python) (:copier nil))
-  "A program that calls itself Python, and what it said of itself."
-  program                               ; absolute name
-  process                               ; that asks it, or nil
-  asked                                 ; seconds since the epoch
-  answered                              ; the same, nil before the first answer
-  timer
-  waiting                               ; functions to call with it
-  executable                            ; the interpreter behind the program
-  version                               ; nil where it is no Python
-  module                                ; non-nil where it has the server
-  venv)                                 ; non-nil where it can make virtual environments
-
-(defvar neuron-council-program--interpreters nil
-  "Alist from the names of programs to what they said, of this session.")
-
-(defun neuron-council-program-pythons ()
-  "Return the absolute names of the programs that may be a Python, the best first."
-  (let ((names (if neuron-council-python (list neuron-council-python) neuron-council-program--python-names)))
-    (delete-dups (delq nil (mapcar #'neuron-council-program-local names)))))
-
-(defun neuron-council-program-python-new-enough-p (python)
-  "Return non-nil when PYTHON said a version that runs the server."
-  (let ((version (neuron-council-program-python-version python)))
-    (and version (version<= neuron-council-program-python-minimum version))))
-
-(defun neuron-council-program--heard (python said)
-  "Keep what PYTHON SAID, and call who waits for it."
-  (let ((found (string-match "^neuron-council\t\\([0-9.]+\\)\t\\(1?\\)\t\\(1?\\)\t\\(.+\\)$" said))
-        (waiting (neuron-council-program-python-waiting python)))
-    (setf (neuron-council-program-python-version python) (and found (match-string 1 said))
-          (neuron-council-program-python-module python) (and found (equal (match-string 2 said) "1"))
-          (neuron-council-program-python-venv python) (and found (equal (match-string 3 said) "1"))
-          (neuron-council-program-python-executable python) (and found (match-string 4 said))
-          (neuron-council-program-python-answered python) (float-time)
-          (neuron-council-program-python-process python) nil
-          (neuron-council-program-python-waiting python) nil)
-    (when (neuron-council-program-python-timer python)
-      (cancel-timer (neuron-council-program-python-timer python))
-      (setf (neuron-council-program-python-timer python) nil))
-    (dolist (function (reverse waiting))
-      (neuron-council-errors-guard "what a Python said" function python))))
-
-(defun neuron-council-program--start (python)
-  "Ask PYTHON in the background."
-  (let ((said "")
-        (default-directory (neuron-council-program-home)))
-    (setf (neuron-council-program-python-asked python) (float-time))
-    (condition-case nil
-        (let ((process (make-process :name "neuron-council python" :noquery t :connection-type 'pipe
-                                     :command (list (neuron-council-program-python-program python)
-                                                    "-c" neuron-council-program--question)
-                                     :coding 'utf-8-unix
-                                     :filter (lambda (_ text) (setq said (concat said text)))
-                                     :sentinel (lambda (process _)
-                                                 (unless (process-live-p process)
-                                                   (neuron-council-program--heard python said))))))
-          (set-process-thread process nil)
-          (setf (neuron-council-program-python-process python) process
-                (neuron-council-program-python-timer python)
-                (run-at-time neuron-council-program--limit nil #'delete-process process)))
-      (error (neuron-council-program--heard python "")))))
-
-(defun neuron-council-program-ask (program &optional function)
-  "Ask the Python PROGRAM about itself in the background; return what is known.
-Call FUNCTION with the same record when it has answered."
-  (let ((python (or (cdr (assoc program neuron-council-program--interpreters))
-                    (let ((new (neuron-council-program--make-python :program program)))
-                      (push (cons program new) neuron-council-program--interpreters)
-                      new))))
-    (when function
-      (push function (neuron-council-program-python-waiting python)))
-    (unless (neuron-council-program-python-process python)
-      (neuron-council-program--start python))
-    python))
-
-(defun neuron-council-program--known (program)
-  "Return what is known of the Python PROGRAM, asking it where that is too little.
-An old answer without a server is given again while it is asked anew."
-  (let* ((python (cdr (assoc program neuron-council-program--interpreters)))
-         (answered (and python (neuron-council-program-python-answered python))))
-    (if (and answered (or (neuron-council-program-python-module python)
-                          (< (- (float-time) answered) neuron-council-program--doubt)))
-        python
-      (neuron-council-program-ask program))))
-
-(defun neuron-council-program--wait (python)
-  "Wait for the first answer of PYTHON, but not for long."
-  (let (left process)
-    (while (and (not (neuron-council-program-python-answered python))
-                (setq process (neuron-council-program-python-process python))
-                (> (setq left (- (+ (neuron-council-program-python-asked python) neuron-council-program--patience)
-                                 (float-time)))
-                   0))
-      (accept-process-output process (min left 0.1) nil t))))
-
-(defun neuron-council-program--module ()
-  "Return the interpreter that has the server as a module, or nil."
-  (let ((found nil))
-    (dolist (python (mapcar #'neuron-council-program--known (neuron-council-program-pythons)))
-      (unless found
-        (neuron-council-program--wait python)
-        (when (and (neuron-council-program-python-module python)
-                   (neuron-council-program-python-new-enough-p python))
-          (setq found (neuron-council-program-python-executable python)))))
-    found))
+(defvar neuron-council-program-answers nil
+  "Alist from names of Pythons to what they said in this session.")
 
 (defun neuron-council-program-forget ()
   "Forget what Pythons said, so that they are asked again."
-  (setq neuron-council-program--interpreters nil))
-
-;;;; The server's program
+  (setq neuron-council-program-answers nil))
 
 (defun neuron-council-program--option ()
   "Return `neuron-council-server-command', its program found, or signal why not."
@@ -313,7 +182,7 @@ two seconds, for Pythons that were not asked before."
       (cons 'installed command))
      ((setq command (executable-find "neuron-council"))
       (list 'path command "serve"))
-     ((setq command (neuron-council-program--module))
+     ((setq command (neuron-council-python-with-server))
       (list 'module command "-m" "neuron_council" "serve")))))
 
 (defun neuron-council-program-install-command ()
@@ -326,27 +195,16 @@ two seconds, for Pythons that were not asked before."
       ('installed "M-x neuron-council-upgrade-server")
       (_ "M-x neuron-council-install-server"))))
 
-(defun neuron-council-program--python-words (program)
-  "Return what is known of the Python PROGRAM, for a person."
-  (let ((python (cdr (assoc program neuron-council-program--interpreters))))
-    (format "%s (%s)" program
-            (cond ((not (and python (neuron-council-program-python-answered python))) "has not answered yet")
-                  ((not (neuron-council-program-python-version python)) "does not run")
-                  ((not (neuron-council-program-python-new-enough-p python))
-                   (format "%s is too old" (neuron-council-program-python-version python)))
-                  ((neuron-council-program-python-module python) "has it")
-                  (t (format "%s, without it" (neuron-council-program-python-version python)))))))
-
 (defun neuron-council-program-places ()
   "Return where the server is looked for, in this order.
 It is an alist from kinds of places to places, all of them strings."
-  (let ((pythons (neuron-council-program-pythons)))
+  (let ((pythons (neuron-council-python-programs)))
     (list (cons ".venv of the checkout"
                 (mapconcat (lambda (root) (expand-file-name ".venv" root)) (neuron-council-program-roots) ", "))
           (cons "neuron-council-server-directory" (neuron-council-program-directory))
           (cons "exec-path" (mapconcat (lambda (folder) (or folder ".")) exec-path ", "))
           (cons "module of a Python"
-                (cond (pythons (mapconcat #'neuron-council-program--python-words pythons ", "))
+                (cond (pythons (mapconcat #'neuron-council-python-words pythons ", "))
                       (neuron-council-python (format "there is no program %s (`neuron-council-python')"
                                                      neuron-council-python))
                       (t "there is none in exec-path (`neuron-council-python' can name one)"))))))

@@ -13,7 +13,7 @@
   `(neuron-council-test-clean
      (let* ((root (file-name-as-directory (file-truename (make-temp-file "neuron-council-test-" t))))
             (neuron-council-program--file (concat root "elisp/neuron-council-program.elc"))
-            (neuron-council-program--interpreters nil)
+            (neuron-council-program-answers nil)
             (neuron-council-server-command nil)
             (neuron-council-python nil)
             (neuron-council-server-directory (concat root "emacs/neuron-council/"))

@@ -38,7 +38,7 @@ HOW is a property list: :version, :venv (\"1\" or \"\"), :venv-step and
      (let* ((root (file-name-as-directory (file-truename (make-temp-file "neuron-council-test-" t))))
             (log (concat root "log"))
             (neuron-council-program--file (concat root "elisp/neuron-council-program.elc"))
-            (neuron-council-program--interpreters nil)
+            (neuron-council-program-answers nil)
             (neuron-council-server-command nil)
             (neuron-council-python (concat root "python3"))
             (neuron-council-server-directory (concat root "emacs/neuron council/"))

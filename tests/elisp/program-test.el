@@ -5,6 +5,7 @@
 ;;; Code:
 
 (require 'helper)
+(require 'neuron-council-python)
 
 (defun neuron-council-test-python-script (version module &optional executable)
   "Return the text of a python3 of VERSION that has the server if MODULE.
@@ -26,7 +27,7 @@ of name and text."
   `(neuron-council-test-clean
      (let* ((root (file-name-as-directory (file-truename (make-temp-file "neuron-council-test-" t))))
             (neuron-council-program--file (concat root "elisp/neuron-council-program.elc"))
-            (neuron-council-program--interpreters nil)
+            (neuron-council-program-answers nil)
             (neuron-council-program--logged nil)
             (neuron-council-server-command nil)
             (neuron-council-python nil)
@@ -82,7 +83,7 @@ of name and text."
       (neuron-council-test-stamp root "venv-1a")
       (let ((venv (concat root "emacs/neuron-council/venv-1a/")))
         (should (equal (neuron-council-program-find) (list 'checkout (concat root ".venv/bin/neuron-council") "serve")))
-        (should-not neuron-council-program--interpreters)
+        (should-not neuron-council-program-answers)
         ;; An environment whose Python has gone does not count.
         (delete-file (concat root ".venv/bin/python"))
         (should (equal (neuron-council-program-find) (list 'installed (concat venv "bin/neuron-council") "serve")))
@@ -156,9 +157,9 @@ of name and text."
       (neuron-council-test-signalled)
       (neuron-council-test-program script (neuron-council-test-python-script "3.12.1" t))
       (neuron-council-test-signalled)
-      (let ((neuron-council-program--doubt 0))
+      (let ((neuron-council-python--doubt 0))
         (neuron-council-test-signalled)
-        (should (neuron-council-program-python-process (cdr (assoc script neuron-council-program--interpreters)))))
+        (should (neuron-council-python-process (cdr (assoc script neuron-council-program-answers)))))
       (neuron-council-test-until (eq 'module (car (neuron-council-program-find)))))))
 
 (ert-deftest neuron-council-test-program-exec-path-counts-at-once ()
@@ -187,7 +188,7 @@ of name and text."
   (neuron-council-test-installed `(("path/python3" ,(concat "#!/bin/sh\n"
                                                             "while [ ! -e \"$0.go\" ]; do sleep 0.05; done\n"
                                                             (neuron-council-test-python-script "3.11.0" t))))
-    (let ((neuron-council-program--patience 0.3))
+    (let ((neuron-council-python-patience 0.3))
       (should (< 0.25 (neuron-council-test-seconds (neuron-council-test-signalled)) 1.5))
       (should (< (neuron-council-test-seconds (neuron-council-test-signalled)) 0.2))
       (write-region "" nil (concat root "path/python3.go") nil 'quiet)
@@ -195,23 +196,23 @@ of name and text."
 
 (ert-deftest neuron-council-test-program-python-that-never-answers-is-ended ()
   (neuron-council-test-installed '(("path/python3" "#!/bin/sh\nexec sleep 600\n"))
-    (let ((neuron-council-program--patience 0.1)
-          (neuron-council-program--limit 0.3))
+    (let ((neuron-council-python-patience 0.1)
+          (neuron-council-python--limit 0.3))
       (neuron-council-test-signalled)
       (neuron-council-test-until (not (get-process "neuron-council python")))
-      (let ((python (cdr (assoc (concat root "path/python3") neuron-council-program--interpreters))))
-        (should (neuron-council-program-python-answered python))
-        (should-not (neuron-council-program-python-version python))))))
+      (let ((python (cdr (assoc (concat root "path/python3") neuron-council-program-answers))))
+        (should (neuron-council-python-answered python))
+        (should-not (neuron-council-python-version python))))))
 
 (ert-deftest neuron-council-test-program-real-python ()
   "A real one answers with its own name, not with that of a version manager's script."
   (neuron-council-test-clean
     (let ((python nil))
-      (neuron-council-program-ask (executable-find "python3") (lambda (answer) (setq python answer)))
+      (neuron-council-python-ask (executable-find "python3") (lambda (answer) (setq python answer)))
       (neuron-council-test-until python)
-      (should (equal (neuron-council-program-python-executable python) neuron-council-test-python))
-      (should (string-match-p "\\`3\\.[0-9]+\\.[0-9]+\\'" (neuron-council-program-python-version python)))
-      (should-not (neuron-council-program-python-timer python)))))
+      (should (equal (neuron-council-python-executable python) neuron-council-test-python))
+      (should (string-match-p "\\`3\\.[0-9]+\\.[0-9]+\\'" (neuron-council-python-version python)))
+      (should-not (neuron-council-python-timer python)))))
 
 ;;;; What is said
 
