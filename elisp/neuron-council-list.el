@@ -774,7 +774,8 @@ Several are asked about once.  With a prefix argument, ask for NOTE."
   (neuron-council-verify-submit
    claim context (neuron-council-verify-new-id)
    (lambda (verdict condition)
-     (neuron-council-verdict-add verdict :context context)
+     (unless (eq (car condition) 'neuron-council-cancelled)
+       (neuron-council-verdict-add verdict :context context))
      (funcall callback condition))
    nil
    (lambda (job)

@@ -14,8 +14,8 @@
 ;;; Code:
 
 (require 'neuron-council-held)
+(require 'neuron-council-pending)
 (require 'neuron-council-store)
-(require 'neuron-council-unsent)
 (require 'neuron-council-verdict)
 
 (declare-function neuron-council-report-show "neuron-council-report" (id-or-verdict))
@@ -33,6 +33,7 @@ They run behind the store function, which has stored a held memory with
 the tag human-accepted, and again when the decision is made anew.  An
 error in one is caught, logged and shown; it undoes nothing."
   :type 'hook
+  :options '(neuron-council-org-reviewed)
   :risky t
   :package-version '(neuron-council . "0.1.0")
   :group 'neuron-council)
@@ -164,16 +165,6 @@ Return what the store function returned for the newest."
                          :tags (append (plist-get record :tags) (list "human-accepted")))))
       (neuron-council-held-drop record))))
 
-(defun neuron-council-review--tell (id decision verdict)
-  "Run `neuron-council-reviewed-functions' with ID, DECISION and VERDICT."
-  (run-hook-wrapped
-   'neuron-council-reviewed-functions
-   (lambda (function)
-     (neuron-council-errors-guard
-      (format "%s of `neuron-council-reviewed-functions'" (if (symbolp function) function "a function"))
-      function id decision verdict)
-     nil)))
-
 (defun neuron-council-review--fate (decision records)
   "Return notes on what DECISION made of the memories RECORDS, nil for none."
   (and records
@@ -196,9 +187,10 @@ function returned for the newest."
            :review (or (and recorded (plist-get answer :review))
                        (list :decision decision :note note :at (float-time)))
            (neuron-council-review--fate decision records))
-    (neuron-council-review--tell id decision (if (plist-get answer :claim)
-                                                 answer
-                                               (or (neuron-council-verdict-find id) (car records))))
+    (neuron-council-errors-run-hook 'neuron-council-reviewed-functions id decision
+                                    (if (plist-get answer :claim)
+                                        answer
+                                      (or (neuron-council-verdict-find id) (car records))))
     (list :memories (length records) :value value)))
 
 (defun neuron-council-review--wait (id decision note)
@@ -335,6 +327,7 @@ This does not wait: the verdicts come when the models are back, see
   "Forget what this Emacs keeps of the verdict ID, and of others on its CLAIM.
 Signal `neuron-council-error' for an ID that is none."
   (neuron-council-unsent-forget id)
+  (neuron-council-pending-forget id)
   (let ((claim (or claim (plist-get (or (neuron-council-verdict-find id) (car (neuron-council-held-records id)))
                                     :claim))))
     (neuron-council-files-forget (neuron-council-held-folder) id)

@@ -374,7 +374,8 @@ Only a verdict that is parked, flagged or split." said)))
         (should (equal (plist-get (neuron-council-job-params job) :fresh) t))
         (neuron-council-cancel job))
       (neuron-council-test-until (neuron-council-test-list-settled-p))
-      (should (= 30 (length (neuron-council-list--marked ?*)))))))
+      (should (= 30 (length (neuron-council-list--marked ?*))))
+      (should-not neuron-council-verdicts))))
 
 ;;;; Judging again and forgetting
 

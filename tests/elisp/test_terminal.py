@@ -213,3 +213,36 @@ def test_verify_by_name(terminal: Callable[..., Any]) -> None:
         screen.shows("EMITTED (T3), confidence 0.85")
         assert screen.seen("council/verify")[0]["params"]["claim"] == "The tower is in Paris."
         assert "context" not in screen.seen("council/verify")[0]["params"]
+
+
+def test_review_of_a_parked_claim(terminal: Callable[..., Any]) -> None:
+    parked = {"status": "parked", "tags": ["council-split", "council-parked"], "confidence": 0.65}
+    with terminal(ledger=0, verify=[{"verdict": parked}]) as screen:
+        for form in ("(setq neuron-council-parked-policy 'hold)", "(require 'neuron-council-list)"):
+            screen.press("M-:")
+            screen.type(form)
+            screen.press("Enter")
+        screen.press("C-c", "c")
+        screen.until("the capture", lambda: "nil" in screen.results())
+        screen.command("neuron-council")
+        row = "parked, split      0.65 3/3   you: held   A claim"
+        screen.shows(row)
+        screen.shows(" 1 await you · 1 split · 1 in all")
+        screen.shows("When         Verdict            Conf Votes Decision    Claim")
+        screen.press("r")
+        screen.shows("Drop what is held for, and reject this verdict? (y or n)")
+        screen.press("n")
+        screen.shows("Nothing was done")
+        screen.press("C-u", "a")
+        screen.shows("Note:")
+        screen.type("I know it")
+        screen.press("Enter")
+        screen.shows(row.replace("you: held", "accepted "))
+        assert "stored" in screen.results()
+        (review,) = screen.seen("council/review")
+        assert (review["params"]["decision"], review["params"]["note"]) == ("accept", "I know it")
+        screen.press("?")
+        screen.shows("Memory policy")
+        screen.shows("server 0.1.0 runs")
+        screen.press("P")
+        screen.shows("parked: Store it with its tags")
