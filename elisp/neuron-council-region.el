@@ -68,25 +68,25 @@ It does so while marks of `neuron-council-verify-buffer' are there;
   :group 'neuron-council)
 
 (defface neuron-council-judged-verified
-  '((((supports :underline (:style wave))) :underline (:style wave :color "ForestGreen"))
+  '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "ForestGreen"))
     (t :inherit neuron-council-verified :underline t))
   "Judged text that every member and every lens let pass."
   :group 'neuron-council)
 
 (defface neuron-council-judged-doubtful
-  '((((supports :underline (:style wave))) :underline (:style wave :color "DarkOrange"))
+  '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "DarkOrange"))
     (t :inherit neuron-council-doubtful :underline t))
   "Judged text with doubts."
   :group 'neuron-council)
 
 (defface neuron-council-judged-flagged
-  '((((supports :underline (:style wave))) :underline (:style wave :color "Red1"))
+  '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "Red1"))
     (t :inherit neuron-council-flagged :underline t))
   "Judged text that the council flagged."
   :group 'neuron-council)
 
 (defface neuron-council-judged-unavailable
-  '((((supports :underline (:style wave))) :underline (:style wave :color "Gray50"))
+  '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "Gray50"))
     (t :inherit neuron-council-unavailable :underline t))
   "Text that could not be judged."
   :group 'neuron-council)
@@ -527,7 +527,9 @@ A buffer that cannot be edited and has errors of its own, such as one of
   (unless (or neuron-council-region--next-error (and buffer-read-only next-error-function))
     (setq neuron-council-region--next-error
           (list (local-variable-p 'next-error-function) next-error-function))
-    (setq-local next-error-function #'neuron-council-region-next-error))
+    (setq-local next-error-function #'neuron-council-region-next-error)
+    ;; The verdict is told instead of the name of the buffer.
+    (setq-local next-error-verbose nil))
   (when neuron-council-region--next-error
     (setq next-error-last-buffer (current-buffer))))
 
@@ -542,6 +544,7 @@ A buffer that cannot be edited and has errors of its own, such as one of
         (if local
             (setq-local next-error-function value)
           (kill-local-variable 'next-error-function))))
+    (kill-local-variable 'next-error-verbose)
     (kill-local-variable 'neuron-council-region--next-error)))
 
 ;;;###autoload

@@ -400,6 +400,7 @@ Return what was said."
       (search-forward "number")
       (insert "s")
       (should-not (local-variable-p 'next-error-function))
+      (should-not (local-variable-p 'next-error-verbose))
       (neuron-council-verify-buffer)
       (erase-buffer)
       (should-error (neuron-council-region-next-error) :type 'user-error)

@@ -321,6 +321,22 @@
       (widen)
       (should-not (neuron-council-test-marks)))))
 
+(ert-deftest neuron-council-test-region-after-revert-is-marked-only-where-it-is-the-same ()
+  (neuron-council-test-with nil
+    (let ((file (make-temp-file "neuron-council-test-" nil ".txt" "The first claim.\n\nThe second claim.\n")))
+      (unwind-protect
+          (with-current-buffer (find-file-noselect file)
+            (council-verify-region 1 17)
+            (council-verify-region 19 36)
+            (neuron-council-test-until (= 2 (length neuron-council-verdicts)))
+            (with-temp-file file (insert "The first claim.\n\nThe second one.\n"))
+            (revert-buffer t t t)
+            (dolist (mark (neuron-council-test-marks))
+              (should (neuron-council-region-fresh-p mark)))
+            (should-not (neuron-council-region-overlays 18 (point-max)))
+            (kill-buffer))
+        (delete-file file)))))
+
 ;;;; What is shown
 
 (ert-deftest neuron-council-test-region-note-is-an-option ()
@@ -458,5 +474,19 @@
       (let ((neuron-council-next-error-tags '("verified")))
         (neuron-council-region-next-error -1)
         (should (= 1 (point)))))))
+
+(ert-deftest neuron-council-test-marks-in-folded-text-are-shown ()
+  (neuron-council-test-with nil
+    (with-temp-buffer
+      (insert "* Heading\n\nThe claim in the text.\n")
+      (outline-mode)
+      (council-verify-region 12 34)
+      (neuron-council-test-until (neuron-council-test-judged))
+      (goto-char (point-min))
+      (outline-hide-body)
+      (should (invisible-p 12))
+      (neuron-council-next-mark)
+      (should (= 12 (point)))
+      (should-not (invisible-p 12)))))
 
 ;;; region-test.el ends here
