@@ -115,7 +115,7 @@ claim is the first string before any keyword:
   (neuron-council-store-judged
    (neuron-council-verdict-unavailable
     nil (neuron-council-verify-new-id)
-    '(neuron-council-error "no claim is among the arguments (`neuron-council-guard-arguments-function')"))
+    (list 'neuron-council-error "no claim is among the arguments (`neuron-council-guard-arguments-function')"))
    nil arguments))
 
 (defun neuron-council-guard--around (store &rest arguments)

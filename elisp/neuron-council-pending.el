@@ -164,29 +164,14 @@ A clock can be set back."
 (defun neuron-council-pending--make-job (memory)
   "Give MEMORY a job that has its claim judged when its turn has come.
 It can be seen and cancelled from now on, and is ended when Emacs is left."
-  (let* ((id (neuron-council-pending--memory-id memory))
-         (claim (neuron-council-pending--memory-claim memory))
-         (context (neuron-council-pending--memory-context memory))
-         (judged (lambda (verdict condition) (neuron-council-pending--judged memory verdict condition))))
-    (setf (neuron-council-pending--memory-job memory)
-          (condition-case nil
-              (let ((job (neuron-council-verify-job
-                          claim context id
-                          (lambda (verdict condition)
-                            (unless condition
-                              (condition-case problem
-                                  (neuron-council-verdict-check verdict)
-                                (neuron-council-error (setq condition problem))))
-                            (funcall judged
-                                     (if condition
-                                         (neuron-council-verdict-unavailable claim id condition)
-                                       verdict)
-                                     condition)))))
-                (setf (neuron-council-job-params job) (append (neuron-council-job-params job) '(:background t)))
-                (push job neuron-council-rpc-jobs)
-                job)
-            (neuron-council-refused
-             (neuron-council-verify-submit claim context id judged))))))
+  (let ((job (neuron-council-verify-make
+              (neuron-council-pending--memory-claim memory) (neuron-council-pending--memory-context memory)
+              (neuron-council-pending--memory-id memory)
+              (lambda (verdict condition) (neuron-council-pending--judged memory verdict condition))
+              nil t)))
+    (setf (neuron-council-pending--memory-job memory) job)
+    (unless (neuron-council-rpc-job-done-p job)
+      (neuron-council-rpc-enqueue job))))
 
 (defun neuron-council-pending--send ()
   "Submit what has its turn now."
@@ -200,9 +185,7 @@ It can be seen and cancelled from now on, and is ended when Emacs is left."
     (dolist (memory (nreverse next))
       (when (> room 0)
         (setq room (1- room))
-        (let ((job (neuron-council-pending--memory-job memory)))
-          (setq neuron-council-rpc-jobs (delq job neuron-council-rpc-jobs))
-          (neuron-council-rpc-submit job))))))
+        (neuron-council-rpc-submit (neuron-council-pending--memory-job memory))))))
 
 (defun neuron-council-pending--judged (memory verdict condition)
   "Take in VERDICT on the claim of MEMORY, and CONDITION where it is no real one."
@@ -228,7 +211,7 @@ It can be seen and cancelled from now on, and is ended when Emacs is left."
 
 (defun neuron-council-pending--store (memory)
   "Store MEMORY, whose verdict is in, and take it out of the queue."
-  (let ((problem '(neuron-council-error "the store function was left by a throw")))
+  (let ((problem (list 'neuron-council-error "the store function was left by a throw")))
     (unwind-protect
         (condition-case caught
             (with-temp-buffer

@@ -154,22 +154,12 @@ A plist with :id, :confidence and :tags at least; nil at any other time.")
                                                                (_ :id)))))))
     keywords))
 
-(defun neuron-council-store--announce (function arguments)
-  "Run `neuron-council-before-store-functions' with FUNCTION and ARGUMENTS."
-  (run-hook-wrapped
-   'neuron-council-before-store-functions
-   (lambda (each)
-     (neuron-council-errors-guard
-      (format "%s of `neuron-council-before-store-functions'" (if (symbolp each) each "a function"))
-      each function arguments)
-     nil)))
-
 (defun neuron-council-store-call (function store-args verdict)
   "Have FUNCTION store a memory with STORE-ARGS, as judged by VERDICT.
 Only :id, :confidence, :tags and maybe :claim of that are looked at.
 Return what FUNCTION returned."
   (let ((arguments (append store-args (neuron-council-store--keywords function verdict))))
-    (neuron-council-store--announce function arguments)
+    (neuron-council-errors-run-hook 'neuron-council-before-store-functions function arguments)
     (let ((neuron-council-store-verdict verdict))
       (apply function arguments))))
 

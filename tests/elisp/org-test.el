@@ -190,12 +190,12 @@ Each is a list of its level, its title and the properties of the council."
 
 (ert-deftest neuron-council-test-org-hostile-text-is-text ()
   "Whatever is stored is one entry of one heading, a drawer and lines of text."
-  (dolist (place '(text context both arguments))
+  (dolist (place '(text around))
     (neuron-council-test-org nil
       (dolist (hostile neuron-council-test-hostile)
         (neuron-council-org-store
-         :text (if (memq place '(text both)) hostile "A claim")
-         :context (and (memq place '(context both)) hostile) :more (and (eq place 'arguments) (list hostile))
+         :text (if (eq place 'text) hostile "A claim")
+         :context (and (eq place 'around) hostile) :more (and (eq place 'around) (list hostile))
          :council-confidence 0.85 :council-tags '("verified") :council-id (neuron-council-verify-new-id)))
       (let* ((tree (neuron-council-test-tree (neuron-council-test-saved))) (count 0))
         (should-not (cl-set-difference (neuron-council-test-types tree)

@@ -4,7 +4,7 @@
 
 ;;; Code:
 
-(require 'helper)
+(require 'real)
 
 (defun neuron-council-test-pending-keep (n &rest more)
   "Keep the memory \"Claim N\" as the Nth that an earlier Emacs left, with MORE in its record."
@@ -119,6 +119,19 @@
       (should-not (equal (cadr names) "there")))))
 
 ;;;; Cancelling
+
+(ert-deftest neuron-council-test-pending-stop ()
+  "Stopping the server stores what waits, in order, and starts no other server."
+  (neuron-council-test-with '(:verify [(:delay 30)])
+    (dolist (n '(1 2 3 4)) (capture-memory-with-council-async (format "Claim %d" n) nil n))
+    (neuron-council-test-until (= 2 (length (neuron-council-test-asked))))
+    (neuron-council-stop)
+    (neuron-council-test-pending-over)
+    (accept-process-output nil 0.05)
+    (should (equal (neuron-council-test-stored-first) '(1 2 3 4)))
+    (should-not (get-process "neuron-council"))
+    (should (= 4 (length (neuron-council-test-folder "unsent"))))
+    (should (= 2 (length (neuron-council-test-asked))))))
 
 (ert-deftest neuron-council-test-pending-cancel-one-that-has-not-its-turn ()
   (neuron-council-test-with '(:verify [(:delay 0.3)])
@@ -394,5 +407,31 @@
             (should-not (neuron-council-test-folder "pending"))
             (should (= 5 (length (neuron-council-test-folder "unsent")))))
         (delete-file out)))))
+
+(ert-deftest neuron-council-test-pending-judged-once ()
+  "With the real server: a memory whose Emacs was killed is judged once, and stored once with the verdict."
+  (neuron-council-test-with-council '(:default (:delay 2))
+    (let ((child (neuron-council-test-in-emacs
+                  '(setq neuron-council-store-function #'ignore)
+                  '(capture-memory-with-council-async "Ana lives in Lisbon." nil :text "Ana")
+                  '(while t (accept-process-output nil 0.1)))))
+      (neuron-council-test-until (neuron-council-test-chats "Ana lives in Lisbon."))
+      (signal-process child 'SIGKILL)
+      (neuron-council-test-until (not (process-live-p child)))
+      (let ((id (substring (car (neuron-council-test-folder "pending")) 0 36)))
+        (neuron-council-test-ollama nil)
+        (should (= 1 (neuron-council-resume-pending)))
+        (neuron-council-test-pending-over)
+        (should (equal neuron-council-test-stored
+                       (list (list :text "Ana" :council-confidence 0.85 :council-tags '("verified") :council-id id))))
+        (should (= 3 (length (neuron-council-test-chats "Ana lives in Lisbon."))))
+        ;; Had Emacs died between the store and the deletion, the ledger would know the answer.
+        (neuron-council-files-write (neuron-council-files-name (neuron-council-pending-folder) id)
+                                    (list :id id :claim "Ana lives in Lisbon." :context nil :time 1.0
+                                          :store-args '(:text "Ana")))
+        (neuron-council-resume-pending)
+        (neuron-council-test-until (= 2 (length neuron-council-test-stored)))
+        (should (equal (car neuron-council-test-stored) (cadr neuron-council-test-stored)))
+        (should (= 3 (length (neuron-council-test-chats "Ana lives in Lisbon."))))))))
 
 ;;; pending-test.el ends here
