@@ -25,8 +25,6 @@
 (autoload 'neuron-council-menu "neuron-council-menu" nil t)
 (declare-function neuron-council-report-show "neuron-council-report" (id-or-verdict))
 
-(defvar bookmark-make-record-function)
-
 (defcustom neuron-council-list-page 100
   "How many verdicts the list asks the ledger for at a time, 1 to 1000."
   :type '(integer :match (lambda (_ value) (and (integerp value) (<= 1 value 1000))))
@@ -525,6 +523,19 @@ Return nil where the two do not meet."
     (when (and buffer (not (buffer-local-value 'neuron-council-list--asking buffer)))
       (neuron-council-list--soon))))
 
+(defun neuron-council-list--without (id verdicts)
+  "Return those of VERDICTS that do not have ID."
+  (delq nil (mapcar (lambda (verdict) (unless (equal id (plist-get verdict :id)) verdict)) verdicts)))
+
+(defun neuron-council-list--removed (id)
+  "List the verdict ID, which is forgotten, no more."
+  (let ((buffer (neuron-council-list--buffer)))
+    (when buffer
+      (with-current-buffer buffer
+        (setq neuron-council-list--ledger (neuron-council-list--without id neuron-council-list--ledger)
+              neuron-council-list--awaiting (neuron-council-list--without id neuron-council-list--awaiting))
+        (neuron-council-list--render)))))
+
 (defun neuron-council-list--hear (method _params)
   "Note that METHOD announces a verdict, and leave it to others."
   (when (eq method 'council/reevaluated)
@@ -532,6 +543,7 @@ Return nil where the two do not meet."
   nil)
 
 (add-hook 'neuron-council-verdicts-hook #'neuron-council-list--soon)
+(add-hook 'neuron-council-verdict-remove-functions #'neuron-council-list--removed)
 (add-hook 'neuron-council-rpc-ready-hook #'neuron-council-list--server-ready)
 (add-hook 'neuron-council-rpc-notification-functions #'neuron-council-list--hear)
 

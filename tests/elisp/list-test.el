@@ -425,6 +425,17 @@ Only a verdict that is parked, flagged or split." said)))
                            (neuron-council-test-seen "council/forget"))
                    (list (neuron-council-test-uuid 3) (neuron-council-test-uuid 1))))))
 
+(ert-deftest neuron-council-test-list-forgets-at-once ()
+  "What is forgotten elsewhere is not shown any longer, whatever the server does."
+  (neuron-council-test-listing '(:ledger 12)
+    (let ((before (neuron-council-test-list-ids)))
+      (neuron-council-test-list-goto 10)
+      (neuron-council-verdict-remove (neuron-council-test-uuid 0))
+      (should (equal (neuron-council-test-list-ids) (remq 0 before)))
+      (should (equal (tabulated-list-get-id) (neuron-council-test-uuid 10)))
+      (neuron-council-verdict-remove (neuron-council-test-uuid 7))
+      (should (equal (neuron-council-test-list-ids) (remq 7 (remq 0 before)))))))
+
 ;;;; What arrives
 
 (defun neuron-council-test-list-arrive (count)
