@@ -114,7 +114,7 @@ Signal `neuron-council-error' where they are nonsense."
 
 ;;;; Jobs
 
-(cl-defstruct (neuron-council-rpc--server (:constructor neuron-council-rpc--make-server) (:copier nil))
+(cl-defstruct (neuron-council-rpc--server (:constructor neuron-council-rpc--make-server) (:copier nil) (:predicate nil) :noinline)
   "One process of the server."
   command
   home                                  ; its NEURON_HOME
@@ -131,7 +131,7 @@ Signal `neuron-council-error' where they are nonsense."
   protocol
   timers)
 
-(cl-defstruct (neuron-council-job (:constructor neuron-council-rpc--make-job) (:copier nil))
+(cl-defstruct (neuron-council-job (:constructor neuron-council-rpc--make-job) (:copier nil) :noinline)
   "One request to the council, from its making to its end."
   method                                ; keyword
   params                                ; plist, a string at :workDoneToken

@@ -12,16 +12,20 @@
 ;; A gate in front of a long-term memory.  Before a claim is stored, three local language models judge it, and a checker
 ;; that calls no model decides what may be believed.
 ;;
+;;   M-x neuron-council-verify-region, -verify-buffer   judge the text at point, or every claim of a buffer
+;;   M-x neuron-council                               look through the verdicts, and decide on what was parked
+;;   M-x neuron-council-guard-mode                    put the council in front of a memory that knows nothing of it
+;;   M-x neuron-council-remember                      put a memory of yours before the council
+;;   M-x neuron-council-menu                          everything else
+;;   M-x neuron-council-install-server, -doctor       get the server, see what is wrong with a set-up
+;;
 ;;   (neuron-council-verify CLAIM CONTEXT)            waits, returns a verdict: a plist with :confidence, :tags ...
 ;;   (neuron-council-verify-async CLAIM CONTEXT FUNCTION)
 ;;   (neuron-council-capture-memory CLAIM CONTEXT . STORE-ARGS)   judges, then stores as the policy says
 ;;   (neuron-council-capture-memory-async CLAIM CONTEXT . STORE-ARGS)
-;;   M-x neuron-council-verify-region                 judges the text in the region
-;;   M-x neuron-council-accept, -reject, -restore     decide on a memory that was not stored
-;;   neuron-council-reevaluated-functions             hear of verdicts that come after a memory was stored
 ;;
 ;; `council-verify', `council-verify-async', `council-verify-region' and `capture-memory-with-council' are other names
-;; of these.  The server is started by the first request; see `neuron-council-server-command'.
+;; of these.  The server is started by the first request.  The Info manual (neuron-council) has the rest.
 ;;
 ;; `neuron-council-command-map' has the commands on keys; bind it to a prefix of your own:
 ;;
@@ -31,21 +35,53 @@
 
 (require 'neuron-council-capture)
 (require 'neuron-council-jobs)
-(require 'neuron-council-region)
-(require 'neuron-council-review)
 (require 'neuron-council-rpc)
 (require 'neuron-council-verify)
 
-;; What is seldom used is loaded when it is.
+;;;; What is loaded when it is used
+
+(autoload 'neuron-council-verify-buffer "neuron-council-claims" nil t)
+(autoload 'neuron-council-doctor "neuron-council-doctor" nil t)
 (autoload 'neuron-council-format-verdict "neuron-council-format")
-(autoload 'neuron-council-report-as-org "neuron-council-report-org")
-(autoload 'neuron-council-report-bookmark-jump "neuron-council-report")
+(autoload 'neuron-council-guard-mode "neuron-council-guard" nil t)
+(autoload 'neuron-council-install-server "neuron-council-install" nil t)
+(autoload 'neuron-council-upgrade-server "neuron-council-install" nil t)
+(autoload 'neuron-council-uninstall-server "neuron-council-install" nil t)
+(autoload 'neuron-council "neuron-council-list" nil t)
+(autoload 'neuron-council-list "neuron-council-list" nil t)
+(autoload 'neuron-council-list-jump "neuron-council-list")
+(autoload 'neuron-council-menu "neuron-council-menu" nil t)
+(autoload 'neuron-council-org-capture-mode "neuron-council-org" nil t)
+(autoload 'neuron-council-org-check "neuron-council-org" nil t)
+(autoload 'neuron-council-org-store "neuron-council-org")
+(autoload 'neuron-council-org-quarantine "neuron-council-org")
+(autoload 'neuron-council-org-reevaluated "neuron-council-org")
+(autoload 'neuron-council-org-reviewed "neuron-council-org")
+(autoload 'neuron-council-verify-region "neuron-council-region" nil t)
+(autoload 'neuron-council-show-verdict "neuron-council-region" nil t)
+(autoload 'neuron-council-next-mark "neuron-council-region" nil t)
+(autoload 'neuron-council-previous-mark "neuron-council-region" nil t)
+(autoload 'neuron-council-clear-marks "neuron-council-region" nil t)
 (autoload 'neuron-council-report-show "neuron-council-report")
+(autoload 'neuron-council-report-bookmark-jump "neuron-council-report")
+(autoload 'neuron-council-report-as-org "neuron-council-report-org")
+(autoload 'neuron-council-accept "neuron-council-review" nil t)
+(autoload 'neuron-council-reject "neuron-council-review" nil t)
+(autoload 'neuron-council-restore "neuron-council-review" nil t)
+(autoload 'neuron-council-show "neuron-council-review" nil t)
+(autoload 'neuron-council-reevaluate "neuron-council-review" nil t)
+(autoload 'neuron-council-forget "neuron-council-review" nil t)
 
 (defgroup neuron-council nil
   "A council of local models in front of a memory."
   :group 'tools
+  :link '(info-link "(neuron-council)")
   :prefix "neuron-council-")
+
+;; Customize shows the options of files that are not loaded yet, too.
+(put 'neuron-council 'custom-loads
+     '(neuron-council-claims neuron-council-format neuron-council-guard neuron-council-install neuron-council-list
+       neuron-council-org neuron-council-region neuron-council-report neuron-council-review))
 
 ;;;###autoload
 (defun neuron-council-verify (claim &optional context)
@@ -108,13 +144,24 @@ package is loaded."
   (let ((map (make-sparse-keymap)))
     (define-key map "v" #'neuron-council-verify)
     (define-key map "r" #'neuron-council-verify-region)
+    (define-key map "b" #'neuron-council-verify-buffer)
     (define-key map "s" #'neuron-council-show-verdict)
+    (define-key map "i" #'neuron-council-show)
+    (define-key map "n" #'neuron-council-next-mark)
+    (define-key map "p" #'neuron-council-previous-mark)
     (define-key map "c" #'neuron-council-clear-marks)
     (define-key map "k" #'neuron-council-cancel)
+    (define-key map "w" #'neuron-council-remember)
+    (define-key map "l" #'neuron-council)
+    (define-key map "m" #'neuron-council-menu)
     (define-key map "a" #'neuron-council-accept)
     (define-key map "x" #'neuron-council-reject)
     (define-key map "u" #'neuron-council-restore)
-    (define-key map "l" #'neuron-council-show-log)
+    (define-key map "f" #'neuron-council-forget)
+    (define-key map "e" #'neuron-council-reevaluate)
+    (define-key map "t" #'neuron-council-guard-mode)
+    (define-key map "d" #'neuron-council-doctor)
+    (define-key map "L" #'neuron-council-show-log)
     (define-key map "q" #'neuron-council-stop)
     (define-key map "g" #'neuron-council-restart)
     map)

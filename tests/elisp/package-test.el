@@ -39,9 +39,11 @@
     (dotimes (_ 5)
       (setq best (min best (string-to-number
                             (neuron-council-test-emacs
-                             '(let ((start (float-time (get-internal-run-time))))
+                             ;; A collection that falls into it clears away what Emacs had left before.
+                             '(let ((start (float-time (get-internal-run-time))) (collected gc-elapsed))
                                 (require 'neuron-council)
-                                (princ (* 1000 (- (float-time (get-internal-run-time)) start)))))))))
+                                (princ (* 1000 (- (float-time (get-internal-run-time)) start
+                                                  (- gc-elapsed collected))))))))))
     (should (< best 10))))
 
 (ert-deftest neuron-council-test-package-versions-agree ()
@@ -139,7 +141,8 @@
     (with-temp-buffer
       (insert-file-contents file)
       (should (looking-at ".*-\\*- lexical-binding: t; -\\*-"))
-      (while (re-search-forward "^(\\(?:cl-\\)?def[a-z]+ '?(?\\([^ ()\n]+\\)" nil t)
+      ;; A defvar without a value only says that another file has the variable.
+      (while (re-search-forward "^(\\(?:cl-\\)?def[a-z]+ '?(?\\([^ ()\n]+\\)[ \n]" nil t)
         (should (string-prefix-p "neuron-council" (match-string 1)))))))
 
 ;;; package-test.el ends here
