@@ -364,7 +364,7 @@ For `neuron-council-quarantine-function'.  The entry stands below
   "Return the files that may hold an entry of the council."
   (delete-dups
    (append (list (neuron-council-org-file))
-           (copy-sequence neuron-council-org--files)
+           (delq nil (copy-sequence neuron-council-org--files))
            (delq nil (mapcar #'buffer-file-name (org-buffer-list 'files t)))
            (ignore-errors (mapcar #'expand-file-name (org-agenda-files t))))))
 
@@ -570,18 +570,25 @@ With CONDITION it is no real one."
           (neuron-council-org-capture-asynchronous 'async)
           (t 'sync))))
 
+(defun neuron-council-org--context ()
+  "Return what the current capture is judged against, nil where that fails."
+  (condition-case problem
+      (funcall neuron-council-org-capture-context-function)
+    (error
+     (message "Error in `neuron-council-org-capture-context-function': %s" (error-message-string problem))
+     nil)))
+
 (defun neuron-council-org--before-finalize ()
   "Have the capture of this buffer judged before it is filed."
-  (let ((how (and (not org-note-abort) (neuron-council-org--how)))
-        (claim (neuron-council-org--claim (point-min) (point-max))))
-    (when (and how claim (not (equal claim neuron-council-org--refused)))
-      (let ((context (funcall neuron-council-org-capture-context-function))
-            (entry (eq (plist-get org-capture-current-plist :type) 'entry)))
-        (save-excursion
-          (goto-char (point-min))
-          (if (and entry (eq how 'async))
-              (neuron-council-org--submit claim context)
-            (neuron-council-org--check claim context entry)))))))
+  (let* ((how (and (not org-note-abort) (neuron-council-org--how)))
+         (claim (and how (neuron-council-org--claim (point-min) (point-max))))
+         (entry (eq (plist-get org-capture-current-plist :type) 'entry)))
+    (when (and claim (not (equal claim neuron-council-org--refused)))
+      (save-excursion
+        (goto-char (point-min))
+        (if (and entry (eq how 'async))
+            (neuron-council-org--submit claim (neuron-council-org--context))
+          (neuron-council-org--check claim (neuron-council-org--context) entry))))))
 
 (defun neuron-council-org--check (claim context entry)
   "Have CLAIM, that of the current capture, judged against CONTEXT, and wait.
