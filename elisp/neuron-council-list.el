@@ -412,9 +412,15 @@ The ledger gives it behind what is newer, so it is asked for apart."
       (when (and (proper-list-p verdict) (keywordp (car verdict)))
         (push verdict good)))))
 
+(defun neuron-council-list--check-mode ()
+  "Signal a `user-error' where the current buffer is no list."
+  (unless (derived-mode-p 'neuron-council-list-mode)
+    (user-error "This is for the list of verdicts: M-x neuron-council shows it")))
+
 (defun neuron-council-list--ask (kind)
   "Ask the ledger for verdicts; KIND is `fresh', `newer' or `more'.
 Return at once."
+  (neuron-council-list--check-mode)
   (let ((generation (setq neuron-council-list--generation (1+ neuron-council-list--generation)))
         (buffer (current-buffer)))
     (setq neuron-council-list--asking kind
@@ -570,6 +576,7 @@ Return nil where the two do not meet."
 
 (defun neuron-council-list--each-line (function)
   "Call FUNCTION with the key of each row, point being on it."
+  (neuron-council-list--check-mode)
   (save-excursion
     (goto-char (point-min))
     (while (not (eobp))
@@ -579,6 +586,7 @@ Return nil where the two do not meet."
 
 (defun neuron-council-list--mark-here (mark step)
   "Give the row at point MARK, a character or nil, and go STEP rows on."
+  (neuron-council-list--check-mode)
   (let ((key (or (tabulated-list-get-id) (user-error "There is no verdict on this line"))))
     (neuron-council-list--mark key mark)
     (forward-line step)))
@@ -602,6 +610,7 @@ Return nil where the two do not meet."
 (defun neuron-council-list-unmark-backward ()
   "Go to the verdict before and take its mark away."
   (interactive nil neuron-council-list-mode)
+  (neuron-council-list--check-mode)
   (forward-line -1)
   (when (tabulated-list-get-id)
     (neuron-council-list--mark-here nil 0)))
@@ -636,6 +645,7 @@ What is flagged to be forgotten stays so."
 
 (defun neuron-council-list--here ()
   "Return the row at point, or signal a `user-error'."
+  (neuron-council-list--check-mode)
   (or (gethash (tabulated-list-get-id) neuron-council-list--rows)
       (user-error "There is no verdict on this line")))
 
@@ -876,6 +886,7 @@ that were stored do not."
 (defun neuron-council-list-more ()
   "Load the next verdicts of the ledger."
   (interactive nil neuron-council-list-mode)
+  (neuron-council-list--check-mode)
   (cond (neuron-council-list--asking (user-error "The ledger is being asked"))
         (neuron-council-list--cursor (neuron-council-list--ask 'more))
         (t (user-error "The ledger has no more"))))
@@ -891,6 +902,7 @@ that were stored do not."
 With a prefix argument NUMBER sort by that column, the first being 0; with
 a negative one go back to the list's own order."
   (interactive "P" neuron-council-list-mode)
+  (neuron-council-list--check-mode)
   (cond ((and number (< (prefix-numeric-value number) 0))
          (setq tabulated-list-sort-key nil)
          (tabulated-list-init-header)
@@ -909,6 +921,7 @@ The text that claims are searched for stays, but for `all'."
                                                    neuron-council-list--filters)
                                   nil t nil nil "all")))
    neuron-council-list-mode)
+  (neuron-council-list--check-mode)
   (setq neuron-council-list--filter filter)
   (when (eq filter 'all)
     (setq neuron-council-list--text nil))
@@ -919,6 +932,7 @@ The text that claims are searched for stays, but for `all'."
   (interactive
    (list (read-string "Claims with: " nil 'neuron-council-list-text-history))
    neuron-council-list-mode)
+  (neuron-council-list--check-mode)
   (setq neuron-council-list--text (if (equal text "") nil text))
   (neuron-council-list--start))
 

@@ -591,6 +591,26 @@ Only a verdict that is parked, flagged or split." said)))
       (should-not (cl-some (lambda (text) (string-match-p "error in" text)) said)))
     (neuron-council-test-until (null neuron-council-rpc-jobs))))
 
+(ert-deftest neuron-council-test-list-commands-elsewhere ()
+  "In any other buffer they say where they belong, and change nothing."
+  (neuron-council-test-with nil
+    (with-temp-buffer
+      (insert "text")
+      (let ((commands nil))
+        (mapatoms (lambda (symbol)
+                    (when (and (string-prefix-p "neuron-council-list-" (symbol-name symbol)) (commandp symbol)
+                               (not (memq symbol '(neuron-council-list-mode neuron-council-list-mouse-show))))
+                      (push symbol commands))))
+        (should (> (length commands) 20))
+        (cl-letf (((symbol-function 'completing-read) (lambda (&rest _) "all"))
+                  ((symbol-function 'read-string) (lambda (&rest _) "tea")))
+          (dolist (command commands)
+            (should (string-match-p "M-x neuron-council"
+                                    (error-message-string (should-error (call-interactively command)
+                                                                        :type 'user-error)))))))
+      (should (equal (buffer-string) "text"))
+      (should-not neuron-council-rpc-jobs))))
+
 ;;;; At home in Emacs
 
 (ert-deftest neuron-council-test-list-looks ()
