@@ -80,8 +80,8 @@
 
 ;; Customize shows the options of files that are not loaded yet, too.
 (put 'neuron-council 'custom-loads
-     '(neuron-council-claims neuron-council-format neuron-council-guard neuron-council-install neuron-council-list
-       neuron-council-org neuron-council-region neuron-council-report neuron-council-review))
+     '(neuron-council-claims neuron-council-doctor neuron-council-format neuron-council-guard neuron-council-install
+       neuron-council-list neuron-council-org neuron-council-region neuron-council-report neuron-council-review))
 
 ;;;###autoload
 (defun neuron-council-verify (claim &optional context)
