@@ -291,7 +291,7 @@ its stdout makes jsonrpc.el deaf to it for good."
                      "no answer within %s s (`neuron-council-timeout')")
                    (neuron-council-job-seconds job))))
     (when deaf
-      (neuron-council-rpc--fail server '(neuron-council-error "nothing was heard from the server any more")))))
+      (neuron-council-rpc--fail server (list 'neuron-council-error "nothing was heard from the server any more")))))
 
 (defun neuron-council-rpc--answer-condition (answer)
   "Return the condition for ANSWER, the error object of a reply."
@@ -468,7 +468,7 @@ jobs.  Signal an error of any other kind."
          (signal (car problem) (cdr problem)))))
     (cond (written)
           ((neuron-council-rpc--live-p server)
-           (neuron-council-rpc--fail server '(neuron-council-error "the server does not read what it is sent")))
+           (neuron-council-rpc--fail server (list 'neuron-council-error "the server does not read what it is sent")))
           (t (neuron-council-rpc--died server)))))
 
 (defun neuron-council-rpc--hearing (server function)

@@ -131,7 +131,8 @@
 (ert-deftest neuron-council-test-files-in-a-folder-that-cannot-be-made ()
   "Keeping a memory there is an error, not an endless search for a free name."
   (neuron-council-test-clean
-    (write-region "" nil (concat neuron-council-test-home "council") nil 'quiet)
+    (make-directory (concat neuron-council-test-home "council"))
+    (write-region "" nil (concat neuron-council-test-home "council/held") nil 'quiet)
     (let ((tries 0) (write (symbol-function 'neuron-council-files-write)))
       (cl-letf (((symbol-function 'neuron-council-files-write)
                  (lambda (&rest arguments)
