@@ -180,8 +180,10 @@ Without a context that has something to quote there is no challenge."
         (neuron-council-reject porto)
         (should-not (neuron-council-accept lisbon))
         (should (= 1 (length neuron-council-test-stored)))
-        (should-error (neuron-council-accept porto) :type 'user-error)
-        (cl-flet ((review (id) (plist-get (neuron-council-review--request :council/show id "") :review)))
+        (should-error (neuron-council-restore porto) :type 'user-error)
+        (cl-flet ((review (id) (plist-get (neuron-council-rpc-await
+                                           (neuron-council-rpc-make-job :council/show (list :id id) ""))
+                                          :review)))
           (should (equal (plist-get (review lisbon) :decision) "accept"))
           (should (equal (plist-get (review lisbon) :note) "She told me"))
           (should (equal (plist-get (review porto) :decision) "reject"))
@@ -193,12 +195,12 @@ Without a context that has something to quote there is no challenge."
           (should-not (capture-memory-with-council "Ana lives on Mars." nil :text "Mars"))
           (let ((mars (plist-get (car (neuron-council-held-records)) :id)))
             (should (equal 'stored (car (neuron-council-restore mars))))
-            (should-not (neuron-council-restore mars))
+            (should-error (neuron-council-restore mars) :type 'user-error)
             (should (= 2 (length neuron-council-test-stored)))
             (should (equal (plist-get (review mars) :decision) "accept"))
             (save-window-excursion
               (neuron-council-show mars)
-              (with-current-buffer "*neuron-council*"
-                (should (string-match-p "Ana lives on Mars\\." (buffer-string)))))))))))
+              (with-current-buffer "*neuron-council report*"
+                (neuron-council-test-until (string-match-p "Ana lives on Mars\\." (buffer-string)))))))))))
 
 ;;; lost-test.el ends here

@@ -18,7 +18,7 @@ from neuron_council.evidence.failure import Failure, FailureKind
 from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.verdict import Verdict
 from neuron_council.ledger import ledger as ledgers
-from neuron_council.ledger.ledger import Announcement, Counts, Due, Kept, Ledger, Recorded
+from neuron_council.ledger.ledger import Announcement, Counts, Decided, Due, Kept, Ledger, Recorded
 from neuron_council.rpc import wire
 from verdicts import ABOUT, judged, unavailable
 
@@ -277,6 +277,22 @@ def test_a_person_decides_beside_the_verdict(ledger: Ledger, clock: list[float],
     assert again is not None
     assert (again.decision, again.note, again.at) == ("accept", None, clock[0])
     assert ledger.list().entries[0].review == again
+
+
+def test_the_same_decision_made_again_keeps_its_note(ledger: Ledger) -> None:
+    verdict = judged(TEA, votes="puc")
+    add(ledger, verdict)
+
+    def note(decision: Decided, said: str | None) -> str | None:
+        review = ledger.review(verdict.id, decision, said).review
+        assert review is not None
+        return review.note
+
+    assert note("accept", "She told me.") == "She told me."
+    assert note("accept", None) == "She told me."
+    assert note("accept", "Twice.") == "Twice."
+    assert note("reject", None) is None
+    assert note("accept", None) is None
 
 
 @pytest.mark.parametrize("verdict", [judged(TEA), unavailable(TEA)], ids=["verified", "unavailable"])

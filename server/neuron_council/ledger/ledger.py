@@ -306,6 +306,8 @@ class Ledger:
     def review(self, verdict_id: str, decision: Decided, note: str | None) -> Shown:
         """Record what a person decided, beside the verdict; a later decision takes the place of an earlier one.
 
+        The same decision made again without a note keeps the earlier note.
+
         Raises UnknownVerdictError, and ReviewError for a verdict that is neither parked nor flagged nor split.
         """
         with self._database.transaction(writes=True) as db:
@@ -315,8 +317,9 @@ class Ledger:
             if not REVIEWABLE & set(_shown(row).verdict.outcome.tags):
                 raise ReviewError("Only a verdict that is parked, flagged or split awaits a person's decision.")
             db.execute(
-                "INSERT INTO review (verdict, decision, note, at) VALUES (?, ?, ?, ?) ON CONFLICT (verdict) "
-                "DO UPDATE SET decision = excluded.decision, note = excluded.note, at = excluded.at",
+                "INSERT INTO review (verdict, decision, note, at) VALUES (?, ?, ?, ?) ON CONFLICT (verdict) DO UPDATE "
+                "SET note = coalesce(excluded.note, CASE WHEN decision = excluded.decision THEN note END), "
+                "decision = excluded.decision, at = excluded.at",
                 (row["seq"], decision, note, time.time()),
             )
         return self.show(verdict_id)
