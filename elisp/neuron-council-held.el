@@ -53,15 +53,20 @@ cannot be kept."
                (setq number (1+ (or number 1)))
              (signal (car problem) (cdr problem)))))))))
 
+(defun neuron-council-held-read (file)
+  "Return the memory that FILE keeps, with :file, or nil where it keeps none."
+  (let ((record (neuron-council-files-read file #'neuron-council-held--valid-p)))
+    (and record (append record (list :file file)))))
+
 (defun neuron-council-held-records (&optional id)
   "Return the memories that are kept, those with the verdict ID if given.
 They are property lists as `neuron-council-held-keep' makes them, with
 :file; the newest is the first."
   (let ((records nil))
     (dolist (file (neuron-council-files-list (neuron-council-held-folder) id))
-      (let ((record (neuron-council-files-read file #'neuron-council-held--valid-p)))
+      (let ((record (neuron-council-held-read file)))
         (when record
-          (push (append record (list :file file)) records))))
+          (push record records))))
     (sort records (lambda (one other)
                     (> (or (plist-get one :time) 0) (or (plist-get other :time) 0))))))
 

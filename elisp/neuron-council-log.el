@@ -11,6 +11,16 @@
 (defconst neuron-council-log--size 100000
   "Characters that the log keeps, the newest.")
 
+(defun neuron-council-log--revert (&rest _)
+  "Go to the end of the log, which is never old."
+  (goto-char (point-max)))
+
+(define-derived-mode neuron-council-log-mode special-mode "Council-Log"
+  "Major mode of the log: what the client did and what the server said."
+  :interactive nil
+  (buffer-disable-undo)
+  (setq-local revert-buffer-function #'neuron-council-log--revert))
+
 (defun neuron-council-log-insert (text)
   "Append TEXT to the log and drop what is too old."
   (with-current-buffer (neuron-council-log-buffer)
@@ -27,8 +37,7 @@
   "Return the buffer of the log, made if need be."
   (or (get-buffer "*neuron-council log*")
       (with-current-buffer (get-buffer-create "*neuron-council log*")
-        (special-mode)
-        (buffer-disable-undo)
+        (neuron-council-log-mode)
         (current-buffer))))
 
 (defun neuron-council-log (format &rest arguments)

@@ -114,7 +114,8 @@ Signal `neuron-council-error' where they are nonsense."
 
 ;;;; Jobs
 
-(cl-defstruct (neuron-council-rpc--server (:constructor neuron-council-rpc--make-server) (:copier nil) (:predicate nil) :noinline)
+(cl-defstruct (neuron-council-rpc--server (:constructor neuron-council-rpc--make-server)
+                                          (:copier nil) (:predicate nil) :noinline)
   "One process of the server."
   command
   home                                  ; its NEURON_HOME
@@ -878,8 +879,10 @@ row: :count, :at (seconds since the epoch), :command and :reason."
 Claims being judged are given up; a memory among them is stored with the
 tag council-unavailable."
   (interactive)
-  (neuron-council-rpc-stop "the server was stopped")
-  (unless noninteractive (message "The council's server is stopped")))
+  (let ((running (neuron-council-rpc--live-p neuron-council-rpc--server)))
+    (neuron-council-rpc-stop "the server was stopped")
+    (unless noninteractive
+      (message (if running "The council's server is stopped" "No server of the council was running")))))
 
 ;;;###autoload
 (defun neuron-council-restart ()

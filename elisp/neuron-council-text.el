@@ -9,10 +9,22 @@
 
 ;;; Code:
 
-(defconst neuron-council-text--unsendable
-  ;; The class of all Unicode, negated: a class of what is beyond it matches nothing in Emacs 28.
-  (rx (or (any 0 (#xd800 . #xdfff)) (not (any (0 . #x10ffff)))))
-  "Matches a character that UTF-8 or the JSON reader of Emacs cannot carry.")
+(defun neuron-council-text--beyond-p (text)
+  "Return non-nil when TEXT has raw bytes or other characters beyond Unicode.
+No regular expression says so in a millisecond: Emacs 28 finds nothing by
+the class of them, and either Emacs takes long to compile its complement."
+  (let ((at 0) (end (length text)))
+    (while (and (< at end) (<= (aref text at) #x10ffff))
+      (setq at (1+ at)))
+    (< at end)))
+
+(defun neuron-council-text--unsendable-p (text)
+  "Return non-nil when UTF-8 or the JSON reader of Emacs cannot carry TEXT."
+  (let ((case-fold-search nil))
+    (or (string-match-p "\0" text)
+        (and (string-match-p "[^[:ascii:]]" text)
+             (or (string-match-p (rx (any (#xd800 . #xdfff))) text)
+                 (neuron-council-text--beyond-p text))))))
 
 (defun neuron-council-text-clean (text)
   "Return TEXT as the wire can carry it: decoded, without properties.
@@ -22,7 +34,7 @@ becomes U+FFFD."
   (let ((text (substring-no-properties
                (if (multibyte-string-p text) text (decode-coding-string text 'utf-8-unix)))))
     ;; Nearly every text is clean, and looking is ten times as fast as mending.
-    (if (string-match-p neuron-council-text--unsendable text)
+    (if (neuron-council-text--unsendable-p text)
         (concat (mapcar (lambda (char)
                           (if (or (= char 0) (<= #xd800 char #xdfff) (> char #x10ffff)) #xfffd char))
                         text))
@@ -31,16 +43,15 @@ becomes U+FFFD."
 ;;;; Plain text
 
 (defconst neuron-council-text--misleading
-  (rx (or (any (0 . 31) (127 . 159) (#x2028 . #x2029) (#xfff9 . #xfffb)
-               ;; What Unicode calls default ignorable.
-               #xad #x34f #x61c (#x115f . #x1160) (#x17b4 . #x17b5) (#x180b . #x180f) (#x200b . #x200f)
-               (#x202a . #x202e) (#x2060 . #x206f) #x3164 (#xfe00 . #xfe0f) #xfeff #xffa0 (#xfff0 . #xfff8)
-               (#x1bca0 . #x1bca3) (#x1d173 . #x1d17a) (#xe0000 . #xe0fff))
-          (not (any (0 . #x10ffff)))))
+  (rx (any (0 . 31) (127 . 159) (#x2028 . #x2029) (#xfff9 . #xfffb)
+           ;; What Unicode calls default ignorable.
+           #xad #x34f #x61c (#x115f . #x1160) (#x17b4 . #x17b5) (#x180b . #x180f) (#x200b . #x200f)
+           (#x202a . #x202e) (#x2060 . #x206f) #x3164 (#xfe00 . #xfe0f) #xfeff #xffa0 (#xfff0 . #xfff8)
+           (#x1bca0 . #x1bca3) (#x1d173 . #x1d17a) (#xe0000 . #xe0fff)))
   "Matches a character that could mislead on a display.
 Such are the control characters, the separators of lines, the marks that
-turn the direction of what follows, whatever takes part in a text and is
-not seen, and raw bytes.")
+turn the direction of what follows, and whatever takes part in a text and
+is not seen.")
 
 (defconst neuron-council-text--joining
   '(arabic syriac nko mongolian devanagari bengali gurmukhi gujarati oriya tamil telugu kannada malayalam sinhala
@@ -77,10 +88,9 @@ what has variants.  Anywhere else they serve to hide something."
   "Return a visible form of CHAR, a misleading one."
   (cond ((< char 32) (format "^%c" (+ char 64)))
         ((= char 127) "^?")
-        ((> char #x10ffff) (format "\\x%x" (logand char #xff)))
         (t (format "\\u%04x" char))))
 
-(defun neuron-council-text--escape-all (line)
+(defun neuron-council-text--escape-misleading (line)
   "Return LINE with all that could mislead in a visible form."
   (let ((parts nil) (start 0) (at nil))
     (while (setq at (string-match-p neuron-council-text--misleading line start))
@@ -92,18 +102,35 @@ what has variants.  Anywhere else they serve to hide something."
       (setq start (1+ at)))
     (apply #'concat (nreverse (cons (substring line start) parts)))))
 
+(defun neuron-council-text--escape-bytes (line)
+  "Return LINE with all that is beyond Unicode in a visible form."
+  (if (neuron-council-text--beyond-p line)
+      (mapconcat (lambda (char)
+                   (if (> char #x10ffff) (format "\\x%x" (logand char #xff)) (string char)))
+                 line "")
+    line))
+
+(defun neuron-council-text--one-line (text)
+  "Return TEXT with single spaces for its white space, and none at its ends."
+  (let* ((line (replace-regexp-in-string "[ \t\n\r\f\v]\\{2,\\}\\|[\t\n\r\f\v]" " " text t t))
+         (end (length line)))
+    (substring line
+               (if (string-prefix-p " " line) 1 0)
+               (if (and (> end 1) (eq (aref line (1- end)) ?\s)) (1- end) end))))
+
 (defun neuron-council-text-plain (text)
   "Return TEXT, which a model or a stranger wrote, on one line and as plain text.
 White space becomes single spaces, and no property or control character
 survives, so that nothing in it can act on a display.  Characters that
 are not seen are shown by their codes, such as \\u200b, but for those that
 emoji and the letters of some scripts are joined or varied with."
-  (let* ((characters (if (multibyte-string-p text) text (apply #'string (append text nil))))
-         (line (mapconcat #'identity
-                          (split-string (substring-no-properties characters) "[ \t\n\r\f\v]+" t) " ")))
-    (if (string-match-p neuron-council-text--misleading line)
-        (neuron-council-text--escape-all line)
-      line)))
+  (let ((case-fold-search nil)
+        (text (substring-no-properties text)))
+    (if (not (string-match-p "[^ -~]\\|  \\|\\` \\| \\'" text))
+        text
+      (neuron-council-text--escape-misleading
+       (neuron-council-text--escape-bytes
+        (neuron-council-text--one-line (if (multibyte-string-p text) text (concat (append text nil)))))))))
 
 ;;;; Lines
 

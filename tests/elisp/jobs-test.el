@@ -19,7 +19,7 @@ The newest comes first."
      shown))
 
 (ert-deftest neuron-council-test-progress-of-a-wait-is-echoed ()
-  (neuron-council-test-with '(:verify [(:notes ["neuron: plausible (1/3)"] :delay 0.4)])
+  (neuron-council-test-with '(:initialize (:delay 0.3) :verify [(:notes ["neuron: plausible (1/3)"] :delay 0.4)])
     (let ((shown (neuron-council-test-shown (neuron-council-verify "A claim"))))
       (should (equal (reverse shown) '("Council: starting" "Council: neuron: plausible (1/3)"))))))
 

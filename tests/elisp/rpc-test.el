@@ -438,6 +438,19 @@ It must be at once, count as no death, and cost no memory."
       (should (equal (nreverse claims) (mapcar #'number-to-string (number-sequence 0 19))))
       (should (> between 0)))))
 
+(ert-deftest neuron-council-test-rpc-submit-that-is-left ()
+  "A job whose submission is left by a quit or a throw has ended."
+  (dolist (leave (list (lambda (&rest _) (signal 'quit nil)) (lambda (&rest _) (throw 'neuron-council-test-out t))))
+    (neuron-council-test-with nil
+      (let* ((condition nil)
+             (job (neuron-council-rpc-make-job :council/list nil "" (lambda (_ it) (setq condition it)))))
+        (cl-letf (((symbol-function 'neuron-council-program-command) leave))
+          (catch 'neuron-council-test-out
+            (condition-case nil (neuron-council-rpc-submit job) (quit nil))))
+        (should (neuron-council-rpc-job-done-p job))
+        (should (equal (neuron-council-test-until condition) '(neuron-council-cancelled "cancelled")))
+        (should-not neuron-council-rpc-jobs)))))
+
 (ert-deftest neuron-council-test-rpc-quit-on-the-way-to-the-server ()
   "Whatever is left with C-g leaves no job, and stores nothing."
   (dolist (where '(neuron-council-program-command neuron-council-rpc--start neuron-council-rpc--write
@@ -625,6 +638,30 @@ It must be at once, count as no death, and cost no memory."
       (should (neuron-council-verify "A claim"))
       (should (= 2 (length (neuron-council-test-seen "initialize"))))
       (should-not neuron-council-rpc--deaths))))
+
+(ert-deftest neuron-council-test-rpc-stop-says-what-it-did ()
+  (neuron-council-test-with nil
+    (let ((noninteractive nil) (neuron-council-show-progress nil))
+      (should (equal (neuron-council-test-messages (neuron-council-stop)) '("No server of the council was running")))
+      (neuron-council-verify "A claim")
+      (should (equal (car (last (neuron-council-test-messages (neuron-council-stop))))
+                     (format-message "The council's server is stopped"))))))
+
+(ert-deftest neuron-council-test-rpc-log-is-a-buffer-like-others ()
+  (neuron-council-test-clean
+    (neuron-council-log "A line")
+    (with-current-buffer (neuron-council-log-buffer)
+      (should (derived-mode-p 'special-mode))
+      (goto-char (point-min))
+      (revert-buffer)
+      (should (eobp))
+      ;; Whoever reads the end sees what comes, whoever reads elsewhere stays.
+      (neuron-council-log "Another line")
+      (should (eobp))
+      (goto-char (point-min))
+      (neuron-council-log-insert (make-string 300000 ?x))
+      (should (= (point) (point-min)))
+      (should (<= (buffer-size) 200000)))))
 
 (ert-deftest neuron-council-test-rpc-log-holds-no-claim ()
   (neuron-council-test-with '(:verify [nil (:error (:code -32603 :message "broken"))])
