@@ -46,7 +46,7 @@ She wants the archive of letters scanned by 14 June.
           :summary (format "%d/3 council members agree this is plausible." yes) :tags (vconcat tags)
           :latency_ms 2380 :status status :tier (cdr (assoc status '(("emitted" . "T3") ("parked" . "T4"))))
           :majority nil :cached :json-false :warnings []
-          :at (format-time-string "%FT%TZ" (time-subtract nil (* n 1300)) t)
+          :at (- (float-time) (* n 1300))
           :review nil :supersedes nil :votes [] :report nil)))
 
 (defun neuron-council-screenshot-flagged ()
@@ -138,7 +138,7 @@ She wants the archive of letters scanned by 14 June.
                                  :context neuron-council-screenshot-context :fate 'stored)
      (neuron-council-report-show (neuron-council-screenshot-id 1))
      (delete-other-windows)
-     38)
+     56)
     ('list
      (neuron-council-list)
      (delete-other-windows)
