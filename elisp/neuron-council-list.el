@@ -107,24 +107,44 @@
 (defvar neuron-council-list--timer nil
   "Timer of the next look at what has arrived.")
 
-(defvar neuron-council-list--held nil
-  "The memories that are held, as (FOLDER TIME . RECORDS).
-TIME is when the folder was changed last.")
+(defvar neuron-council-list--held (list nil (make-hash-table :test #'equal) nil)
+  "The memories that are held: a list of three.
+First what tells whether they have changed, the folder and its time; then
+what each file keeps, see `neuron-council-list--read-held'; then the
+records, the newest first.")
 
 ;;;; Rows
 
+(defun neuron-council-list--read-held (known)
+  "Return a hash table from the files of the held memories to what they keep.
+Each is a cons of the file's time and the record; those of KNOWN, such a
+table, that have not changed are taken from there."
+  (let ((table (make-hash-table :test #'equal)))
+    (dolist (file (neuron-council-files-list (neuron-council-held-folder)) table)
+      (let ((time (file-attribute-modification-time (file-attributes file)))
+            (entry (gethash file known)))
+        (puthash file (if (and entry (equal time (car entry))) entry (cons time (neuron-council-held-read file)))
+                 table)))))
+
+(defun neuron-council-list--newer-p (one other)
+  "Return non-nil when the held memory ONE is newer than OTHER."
+  (> (or (plist-get one :time) 0) (or (plist-get other :time) 0)))
+
 (defun neuron-council-list--held ()
-  "Return the memories that are held; the disk is read when they have changed."
+  "Return the memories that are held, the newest first.
+The disk is read when they have changed."
   (let* ((folder (neuron-council-held-folder))
          (time (file-attribute-modification-time (file-attributes folder))))
-    (unless (and (equal folder (car neuron-council-list--held)) (equal time (cadr neuron-council-list--held)))
-      (setq neuron-council-list--held
-            (cons folder (cons time (condition-case problem
-                                        (neuron-council-held-records)
-                                      (file-error
-                                       (neuron-council-log "Held memories cannot be listed: %s" (car problem))
-                                       nil))))))
-    (cddr neuron-council-list--held)))
+    (unless (equal (list folder time) (car neuron-council-list--held))
+      (condition-case problem
+          (let ((files (neuron-council-list--read-held (cadr neuron-council-list--held)))
+                (records nil))
+            (maphash (lambda (_ entry) (when (cdr entry) (push (cdr entry) records))) files)
+            (setq neuron-council-list--held
+                  (list (list folder time) files (sort records #'neuron-council-list--newer-p))))
+        (file-error
+         (neuron-council-log "Held memories cannot be listed: %s" (car problem)))))
+    (nth 2 neuron-council-list--held)))
 
 (defun neuron-council-list--shown-p (verdict)
   "Return non-nil when VERDICT, which the ledger did not give, fits the filter."

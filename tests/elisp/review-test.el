@@ -5,6 +5,7 @@
 ;;; Code:
 
 (require 'helper)
+(require 'neuron-council-review)
 
 (defconst neuron-council-test-parked
   (list :id (neuron-council-test-uuid 1) :tags ["council-split" "council-parked"] :confidence 0.65 :status "parked"
