@@ -25,6 +25,8 @@
                    ("neuron-council-jobs" neuron-council-cancel)
                    ("neuron-council-list" neuron-council-list)
                    ("neuron-council-log" neuron-council-show-log)
+                   ("neuron-council-org" neuron-council-org-capture-mode)
+                   ("neuron-council-pending" neuron-council-resume-pending)
                    ("neuron-council-region" neuron-council-verify-region neuron-council-show-verdict
                     neuron-council-clear-marks)
                    ("neuron-council-review" neuron-council-accept neuron-council-reject neuron-council-restore
@@ -34,6 +36,7 @@
 
 (defvar neuron-council-guard-mode)
 (defvar neuron-council-guard-asynchronous)
+(defvar neuron-council-org-capture-mode)
 
 ;;;; State
 
@@ -189,6 +192,15 @@ Input ends the wait."
   (require 'neuron-council-guard)
   (customize-set-variable 'neuron-council-guard-asynchronous (not neuron-council-guard-asynchronous)))
 
+(transient-define-suffix neuron-council-menu-org ()
+  "Turn the check of entries that are captured with Org on or off."
+  :transient t
+  :description (lambda ()
+                 (neuron-council-menu--with
+                  "check Org captures" (if (bound-and-true-p neuron-council-org-capture-mode) "on" "off")))
+  (interactive)
+  (neuron-council-org-capture-mode 'toggle))
+
 (transient-define-suffix neuron-council-menu-options ()
   "Customize all options."
   :description "all options"
@@ -226,7 +238,9 @@ Input ends the wait."
     ("w" neuron-council-menu-guard-waits)
     ("F" neuron-council-menu-flagged)
     ("P" neuron-council-menu-parked)
-    ("m" "remember a claim" neuron-council-remember)]
+    ("o" neuron-council-menu-org)
+    ("m" "remember a claim" neuron-council-remember)
+    ("p" "store what waits" neuron-council-resume-pending)]
    ["Server"
     ("g" "restart" neuron-council-restart)
     ("q" "stop" neuron-council-stop)

@@ -102,10 +102,10 @@
   (neuron-council-test-menu neuron-council-test-health
     (neuron-council-test-in-menu text
       (dolist (line '("Neuron Council: server" "Verify" "Review" "Look" "Memory policy" "Server" "v a claim"
-                      "b the buffer" "e judge pending again (3)" "l all verdicts" "t guard off" "F flagged:" "I install"))
+                      "b the buffer" "e judge pending again (3)" "l all verdicts" "t guard off" "o check Org captures off" "F flagged:" "I install"))
         (should (string-match-p (regexp-quote line) text)))
       (let ((suffixes transient--suffixes))
-        (should (> (length suffixes) 25))
+        (should (> (length suffixes) 28))
         (dolist (suffix suffixes)
           (should (commandp (oref suffix command))))
         (let ((keys (mapcar (lambda (suffix) (oref suffix key)) suffixes)))
