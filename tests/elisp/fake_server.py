@@ -19,6 +19,7 @@ STEP is an object; every key is optional:
 
   delay        seconds before the answer; a cancellation ends it with error -32800
   notes        texts sent as progress before the answer
+  gate         a file; each of the notes, and then the answer, waits until that has one more byte
   flood        how many further progress notifications are sent
   stderr       text written to stderr first; stderr_size repeats it up to so many characters
   exit         leave with this status instead of an answer
@@ -152,10 +153,12 @@ class Server:
         if step.get("silent"):
             return
         self.progress(token, kind="begin", title="Council")
-        for note in step.get("notes", []):
+        for count, note in enumerate(step.get("notes", [])):
+            self.pass_gate(step, count, cancelled)
             self.progress(token, kind="report", message=note)
         for count in range(step.get("flood", 0)):
             self.progress(token, kind="report", message=f"note {count}")
+        self.pass_gate(step, len(step.get("notes", [])), cancelled)
         stopped = cancelled.wait(step.get("delay", 0))
         self.progress(token, kind="end")
         if "raw" in step:
@@ -175,6 +178,12 @@ class Server:
             if self.ledger:
                 self.ledger.add(judged)
             self.write(id=number, result=judged, **extra)
+
+    @staticmethod
+    def pass_gate(step: Json, passed: int, cancelled: threading.Event) -> None:
+        """Waits until the gate of STEP, if it has one, lets more than PASSED through; a cancellation ends it."""
+        while "gate" in step and len(Path(step["gate"]).read_bytes()) <= passed and not cancelled.wait(0.01):
+            pass
 
     def progress(self, token: object, **value: object) -> None:
         self.write(method="$/progress", params={"token": token, "value": value})
