@@ -11,7 +11,8 @@ usual sizes, and the list of the verdicts and a report are open. The requests co
 Garbage that is collected meanwhile counts, and is told. What other programs do to a pause does not count: what keeps to
 the bar is the processor time that Emacs used between two looks or keys, and the best of several rounds. A pause on the
 clock, in which Emacs may have waited for something, keeps to the bar but for what the machine adds to a key by itself.
-Exits 1 where a pause is longer.
+On a slow or busy machine, where collecting no garbage at all takes longer than COLLECTION_S, the bar is longer in
+proportion; the figures are as they were measured. Exits 1 where a pause is longer.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import tempfile
 import termios
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -41,6 +43,8 @@ FAKE_SERVER = HERE.parent / "elisp" / "fake_server.py"
 
 BAR_S = 0.020
 """Seconds that Emacs may be held at a time."""
+COLLECTION_S = 0.010
+"""Seconds of the processor that Emacs needs to collect no garbage, on a machine for which the bar is meant."""
 LOOK_S = 0.001
 """Seconds that Emacs waits between two looks, as pause.el has it."""
 KEY_S = 0.002
@@ -49,6 +53,11 @@ CALM_S = 1.0
 """Seconds of keys until Emacs has settled, and again before the first request, to show what the machine adds."""
 PATIENCE_S = 60
 VERDICTS = 50
+
+
+BATCH = ("verdicts arrive in batch", "a request", "collecting no garbage in batch")
+TERMINAL = ("verdicts arrive in a terminal", "a key before the first request", "collecting no garbage in a terminal")
+"""What is measured in a run, in the order of its values."""
 
 
 class Pause(NamedTuple):
@@ -187,8 +196,8 @@ def until(what: str, value: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def in_terminal(emacs: str, compiled: Path, folder: Path, apart: float) -> tuple[Pause, Pause]:
-    """The longest pauses from the first request on, and before it."""
+def in_terminal(emacs: str, compiled: Path, folder: Path, apart: float) -> tuple[Pause, Pause, Pause]:
+    """The longest pauses from the first request on and before it, and what collecting no garbage takes there."""
     pressed: list[float] = []
     with terminal(emacs, compiled, folder, apart) as keyboard:
         until("Emacs", (folder / "out.ready").exists)
@@ -208,14 +217,15 @@ def in_terminal(emacs: str, compiled: Path, folder: Path, apart: float) -> tuple
         os.write(keyboard, b"s")
         press_until((folder / "out.done").exists)
         os.write(keyboard, b"w")
-    heard = outcome(folder)["probes"]
+    written = outcome(folder)
+    heard = written["probes"]
     assert len(heard) == len(pressed), (len(heard), len(pressed))
     pauses = [
         between(before, after)._replace(clock=after[0] - key)
         for before, after, key in zip(heard, heard[1:], pressed[1:], strict=False)
     ]
     # The pause before the key FIRST is that of the command which makes the requests.
-    return longest(pauses[first:]), longest(pauses[settled : first - 1])
+    return longest(pauses[first:]), longest(pauses[settled : first - 1]), between(*written["collection"])
 
 
 def compile_client(emacs: str, folder: Path) -> Path:
@@ -236,24 +246,22 @@ def measure(emacs: str, rounds: int) -> Iterator[bool]:
     with tempfile.TemporaryDirectory() as compiled:
         compile_client(emacs, Path(compiled))
         for apart, how in ((0.04, "one by one"), (0, "all at once")):
-            batch, requests, collections, screen, calm = [], [], [], [], []
+            rounds_of: dict[str, list[Pause]] = defaultdict(list)
             for _ in range(rounds):
-                with tempfile.TemporaryDirectory() as folder:
-                    pause, request, collection = in_batch(emacs, Path(compiled), Path(folder), apart)
-                    batch.append(pause)
-                    requests.append(request)
-                    collections.append(collection)
-                with tempfile.TemporaryDirectory() as folder:
-                    felt, before = in_terminal(emacs, Path(compiled), Path(folder), apart)
-                    screen.append(felt)
-                    calm.append(before)
-            noise = max(pause.clock for pause in calm)
-            tell(f"{how}: a key before the first request", calm)
-            tell(f"{how}: a request", requests)
-            tell(f"{how}: collecting garbage where there is none", collections)
-            for what, pauses in (("in batch", batch), ("in a terminal", screen)):
-                tell(f"{how}: while verdicts arrive, {what}", pauses)
-                yield min(pauses).used <= BAR_S and min(pause.clock for pause in pauses) <= BAR_S + noise
+                for run, names in ((in_batch, BATCH), (in_terminal, TERMINAL)):
+                    with tempfile.TemporaryDirectory() as folder:
+                        for name, pause in zip(names, run(emacs, Path(compiled), Path(folder), apart), strict=True):
+                            rounds_of[name].append(pause)
+            for name, pauses in rounds_of.items():
+                tell(f"{how}: {name}", pauses)
+            noise = max(pause.clock for pause in rounds_of[TERMINAL[1]])
+            for while_verdicts_arrive, _, collection in (BATCH, TERMINAL):
+                bar = BAR_S * max(1, min(rounds_of[collection]).used / COLLECTION_S)
+                pauses = rounds_of[while_verdicts_arrive]
+                kept = min(pauses).used <= bar and min(pause.clock for pause in pauses) <= bar + noise
+                said = "kept to" if kept else "OVER"
+                sys.stdout.write(f"  {how}: {while_verdicts_arrive}: {said} the bar, {bar * 1e3:.1f} ms here\n")
+                yield kept
 
 
 def tell(what: str, pauses: Sequence[Pause]) -> None:
@@ -261,7 +269,7 @@ def tell(what: str, pauses: Sequence[Pause]) -> None:
     best = min(pauses)
     rounds = ", ".join(f"{pause.used * 1e3:.1f}" for pause in pauses)
     sys.stdout.write(
-        f"  {what:51} {best.used * 1e3:5.1f} ms (garbage {best.garbage * 1e3:.1f}, without {best.clean * 1e3:.1f}, "
+        f"  {what:49} {best.used * 1e3:5.1f} ms (garbage {best.garbage * 1e3:.1f}, without {best.clean * 1e3:.1f}, "
         f"clock {min(pause.clock for pause in pauses) * 1e3:.1f}; rounds {rounds})\n"
     )
     sys.stdout.flush()
@@ -286,7 +294,9 @@ def main() -> int:
             f"  ({os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}: a busy machine is a slow one)\n"
         )
         kept &= all(list(measure(emacs, arguments.rounds)))
-    sys.stdout.write(f"the bar is {BAR_S * 1e3:.0f} ms\n")
+    sys.stdout.write(
+        f"the bar is {BAR_S * 1e3:.0f} ms on a machine that collects no garbage in {COLLECTION_S * 1e3:.0f} ms\n"
+    )
     return not kept
 
 
