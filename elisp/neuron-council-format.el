@@ -122,11 +122,22 @@ or name faster models, then re-verify it."))
 
 ;;;; Lines
 
+(defun neuron-council-format--in-face (face lines)
+  "Put FACE below the faces that LINES have; return LINES.
+The ends of the lines stay without one.  A terminal gets a line whose end
+has a face filled up with spaces, and where it finds the line wider than
+Emacs does, as with some emoji, these would run over into the next."
+  (let ((at 0))
+    (while (string-match ".+" lines at)
+      (setq at (match-end 0))
+      (add-face-text-property (match-beginning 0) at face t lines))
+    lines))
+
 (defun neuron-council-format--lines (value width &optional face)
   "Return VALUE as lines of WIDTH columns under a heading, in FACE."
-  (let ((text (neuron-council-text-fold (if (stringp value) value (neuron-council-verdict-plain value))
-                                        "    " width)))
-    (if face (propertize text 'face face) text)))
+  (let ((lines (neuron-council-text-fold (if (stringp value) value (neuron-council-verdict-plain value))
+                                         "    " width)))
+    (if face (neuron-council-format--in-face face lines) lines)))
 
 (defun neuron-council-format--hang (first text width)
   "Return TEXT as lines of WIDTH columns that hang below FIRST, some columns."
@@ -146,7 +157,7 @@ Where a fold has parted it, there is nothing to mark."
 
 (defun neuron-council-format--heading (lines name &optional folded)
   "Return LINES as a heading called NAME, whose text is FOLDED at first."
-  (add-face-text-property 0 (length lines) 'neuron-council-heading t lines)
+  (neuron-council-format--in-face 'neuron-council-heading lines)
   (add-text-properties 0 (length lines)
                        (list 'neuron-council-format-heading name 'neuron-council-format-folded folded) lines)
   lines)
@@ -394,7 +405,7 @@ Where a fold has parted it, there is nothing to mark."
                   (concat "tags: "
                           (mapconcat #'neuron-council-verdict-plain (neuron-council-verdict-tags verdict) ", ")))
                  width)))
-    (propertize lines 'face face)))
+    (neuron-council-format--in-face face lines)))
 
 (defun neuron-council-format--outcome (verdict width)
   "Return lines of WIDTH columns for what VERDICT means to a person."

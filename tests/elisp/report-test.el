@@ -206,6 +206,13 @@ PATH is a list of keywords and numbers."
     (should (face-attribute face :inherit))
     (should (equal (face-attribute face :foreground) 'unspecified))))
 
+(ert-deftest neuron-council-test-report-faces-end-with-the-text ()
+  (let ((text (neuron-council-format-verdict neuron-council-test-parked 60)) (at 0))
+    (should (get-text-property 0 'face text))
+    (while (setq at (string-search "\n" text at))
+      (should-not (get-text-property at 'face text))
+      (setq at (1+ at)))))
+
 ;;;; Org
 
 (ert-deftest neuron-council-test-report-as-org ()
