@@ -54,8 +54,7 @@ Signal `neuron-council-error' for an ID that is no UUID."
         (print-level nil)
         (print-circle t)
         (print-gensym t)
-        ;; A quote in a file would be more to count, see `neuron-council-files--shallow-p'.
-        (print-quoted nil)
+        (print-quoted t)
         (print-escape-newlines t)
         (print-escape-control-characters t)
         (print-escape-nonascii t)

@@ -35,13 +35,15 @@
   "Keys of the progress in the mode line.")
 
 (defun neuron-council-jobs-words (job)
-  "Return what JOB has got to: its last vote, else a word for its state."
-  (or (neuron-council-job-note job)
-      (pcase (neuron-council-job-state job)
-        ('made "waiting")
-        ('queued "starting")
-        ('sent "convening")
-        (_ "done"))))
+  "Return what JOB has got to: its last vote, else a word for its state.
+It fits into a line, whatever a server says."
+  (truncate-string-to-width (or (neuron-council-job-note job)
+                                (pcase (neuron-council-job-state job)
+                                  ('made "waiting")
+                                  ('queued "starting")
+                                  ('sent "convening")
+                                  (_ "done")))
+                            60 nil nil t))
 
 (defun neuron-council-jobs--show ()
   "Show what every job has got to."

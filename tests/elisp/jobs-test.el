@@ -52,6 +52,13 @@ There, (LINE) returns what that shows, and UPDATES counts its redrawings."
         (neuron-council-test-until (= done 2))
         (neuron-council-test-until (null neuron-council-jobs--mode-line))))))
 
+(ert-deftest neuron-council-test-progress-fits-into-a-line ()
+  (neuron-council-test-with (list :verify (vector (list :notes (vector (make-string 5000 ?東)) :delay 0.4)))
+    (let ((shown (neuron-council-test-shown (neuron-council-verify "A claim"))))
+      (should (cl-some (lambda (text) (string-prefix-p "Council: 東" text)) shown))
+      (dolist (text shown)
+        (should (< (string-width text) 80))))))
+
 (ert-deftest neuron-council-test-progress-costs-little ()
   "However much comes, the mode line is drawn ten times a second at most."
   (neuron-council-test-with '(:verify [(:flood 50)])
