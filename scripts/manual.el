@@ -6,8 +6,8 @@
 
 ;; emacs -Q --batch -l scripts/manual.el -f neuron-council-manual-and-exit [FILE]
 ;;
-;; writes docs/neuron-council.texi, or FILE, of docs/neuron-council.org.  An archive makes the Info manual of the former.
-;; Versions of Org differ in what they write; the file in the repository is that of Emacs 28.
+;; writes docs/neuron-council.texi, or FILE, of docs/neuron-council.org.  An archive makes the Info manual of the
+;; former.  Versions of Org differ in what they write; the file in the repository is that of Emacs 28.
 
 ;;; Code:
 

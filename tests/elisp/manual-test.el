@@ -162,7 +162,8 @@ keys and commands."
 
 (ert-deftest neuron-council-test-manual-names-what-is-there ()
   (let ((names (neuron-council-test-manual-matches
-                "\\(?:\\`\\|[^-/_[:alnum:]]\\)\\(neuron-council-[a-z]\\(?:[a-z-]*[a-z]\\)?\\)\\(?:[^-_[:alnum:]]\\|\\'\\)")))
+                (concat "\\(?:\\`\\|[^-/_[:alnum:]]\\)\\(neuron-council-[a-z]\\(?:[a-z-]*[a-z]\\)?\\)"
+                        "\\(?:[^-_[:alnum:]]\\|\\'\\)"))))
     (should (> (length names) 300))
     (dolist (name (delete-dups names))
       (let ((symbol (intern name)))
