@@ -116,7 +116,7 @@ keys and commands."
       (_ (key-description (kbd key))))))
 
 (defun neuron-council-test-manual-map (name)
-  "Return the keymap NAME; that of a mode has its parent once the mode has been used."
+  "Return the keymap NAME; that of a mode has a parent once the mode was used."
   (let ((mode (intern (string-remove-suffix "-map" (symbol-name name)))))
     (when (get mode 'derived-mode-parent)
       (with-temp-buffer (funcall mode)))
