@@ -321,6 +321,7 @@ its stdout makes jsonrpc.el deaf to it for good."
   (let ((server (neuron-council-job-server job)))
     (setf (neuron-council-job-state job) 'sent
           (neuron-council-job-heard job) (neuron-council-rpc--server-heard server))
+    (neuron-council-rpc--changed)
     (condition-case problem
         (neuron-council-rpc--write
          server #'jsonrpc-async-request (neuron-council-job-method job) (neuron-council-job-params job)
