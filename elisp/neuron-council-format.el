@@ -41,7 +41,7 @@
 ;;;; Words
 
 (defconst neuron-council-format--statuses
-  '(("emitted" . "Enough lenses verified it: it may stand in a memory as its tags say.")
+  '(("emitted" . "The checker verified the decision; the tags say how far to believe the claim.")
     ("rejected" . "A hard check failed: it should not be believed as it stands.  The lenses say which, and why.")
     ("parked" . "The council leaves it to a person: accept or reject it.")
     ("unavailable" . "No member could be asked.  It is judged when the backend is back; \
