@@ -437,9 +437,12 @@ Everything a model or a stranger wrote stands in it as plain text.
 \\{neuron-council-report-mode-map}"
   (buffer-disable-undo)
   (setq-local truncate-lines nil
+              ;; A claim in Hebrew stands where every claim does.
+              bidi-paragraph-direction 'left-to-right
               bookmark-make-record-function #'neuron-council-report--bookmark
               header-line-format '(:eval (neuron-council-report--header))
               imenu-create-index-function #'neuron-council-report--index
+              outline-blank-line t
               outline-heading-end-regexp "\n"
               outline-level #'neuron-council-report--level
               outline-regexp "\\(?:  \\)?[^ \n]"
