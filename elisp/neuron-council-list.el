@@ -19,6 +19,7 @@
 (require 'neuron-council-review)
 (require 'neuron-council-row)
 (require 'neuron-council-rpc)
+(require 'neuron-council-text)
 (require 'neuron-council-verdict)
 (require 'neuron-council-verify)
 
@@ -76,6 +77,9 @@
 (defvar-local neuron-council-list--problem nil
   "Why the ledger cannot be asked, nil when it can.")
 
+(defvar-local neuron-council-list--unread nil
+  "Why the held memories cannot be read, nil when they can.")
+
 (defvar-local neuron-council-list--asking nil
   "The kind of the request that is under way, or nil.")
 
@@ -130,21 +134,22 @@ table, that have not changed are taken from there."
   "Return non-nil when the held memory ONE is newer than OTHER."
   (> (or (plist-get one :time) 0) (or (plist-get other :time) 0)))
 
+(defun neuron-council-list--read-changed (folder)
+  "Read the held memories in FOLDER, where they have changed."
+  (let ((state (list folder (file-attribute-modification-time (file-attributes folder)))))
+    (unless (equal state (car neuron-council-list--held))
+      (let ((files (neuron-council-list--read-held (cadr neuron-council-list--held)))
+            (records nil))
+        (maphash (lambda (_ entry) (when (cdr entry) (push (cdr entry) records))) files)
+        (setq neuron-council-list--held (list state files (sort records #'neuron-council-list--newer-p)))))))
+
 (defun neuron-council-list--held ()
-  "Return the memories that are held, the newest first.
-The disk is read when they have changed."
-  (let* ((folder (neuron-council-held-folder))
-         (time (file-attribute-modification-time (file-attributes folder))))
-    (unless (equal (list folder time) (car neuron-council-list--held))
-      (condition-case problem
-          (let ((files (neuron-council-list--read-held (cadr neuron-council-list--held)))
-                (records nil))
-            (maphash (lambda (_ entry) (when (cdr entry) (push (cdr entry) records))) files)
-            (setq neuron-council-list--held
-                  (list (list folder time) files (sort records #'neuron-council-list--newer-p))))
-        (file-error
-         (neuron-council-log "Held memories cannot be listed: %s" (car problem)))))
-    (nth 2 neuron-council-list--held)))
+  "Return the memories that are held, the newest first."
+  (setq neuron-council-list--unread nil)
+  (condition-case problem
+      (neuron-council-list--read-changed (neuron-council-held-folder))
+    (file-error (setq neuron-council-list--unread (neuron-council-text-plain (error-message-string problem)))))
+  (nth 2 neuron-council-list--held))
 
 (defun neuron-council-list--shown-p (verdict)
   "Return non-nil when VERDICT, which the ledger did not give, fits the filter."
@@ -388,6 +393,9 @@ Where there was no row before, point goes to the first one."
                        (propertize (format "with \"%s\"" (neuron-council-text-plain neuron-council-list--text))
                                    'face 'bold))
                   neuron-council-list--work
+                  (and neuron-council-list--unread
+                       (propertize (concat "Held memories cannot be read: " neuron-council-list--unread)
+                                   'face 'error))
                   (cond (neuron-council-list--asking "asking the ledger …")
                         (neuron-council-list--problem
                          (propertize (concat "The ledger cannot be asked: " neuron-council-list--problem)
@@ -733,7 +741,7 @@ FAILURES are the conditions so far."
 FUNCTION is called with the row and a function, which it must call once
 and later with nil or the condition that it failed with."
   (when neuron-council-list--work
-    (user-error "Not yet done with %s M-x neuron-council-cancel stops it" neuron-council-list--work))
+    (user-error "Still at work: %s; M-x neuron-council-cancel stops it" neuron-council-list--work))
   (neuron-council-list--next
    (current-buffer) verb rows
    (lambda (row callback)

@@ -14,6 +14,7 @@
 
 (require 'neuron-council-jobs)
 (require 'neuron-council-source)
+(require 'neuron-council-text)
 (require 'neuron-council-verdict)
 (require 'neuron-council-verify)
 
@@ -256,13 +257,10 @@ Marks that were there are removed."
     (and verdict (or (neuron-council-verdict-find (plist-get verdict :id)) verdict))))
 
 (defun neuron-council-region--help (_window overlay _position)
-  "Return the tooltip of judged text, on which OVERLAY is.
-Emacs puts a tooltip through `substitute-command-keys', so what models
-wrote is quoted."
+  "Return the tooltip of judged text, on which OVERLAY is."
   (let ((verdict (and (overlayp overlay) (neuron-council-region-verdict overlay))))
     (and verdict
-         (concat (replace-regexp-in-string
-                  "[\\`']" "\\\\=\\&"
+         (concat (neuron-council-text-quote
                   (format "%s\n%s" (neuron-council-verdict-brief verdict)
                           (neuron-council-verdict-plain (plist-get verdict :summary))))
                  "\nmouse-2, C-c RET: report"))))

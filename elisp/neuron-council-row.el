@@ -68,6 +68,11 @@
                 (t date)))
       (error ""))))
 
+(defun neuron-council-row--explained (column text)
+  "Return TEXT of COLUMN with a tooltip that says it whole.
+That of `tabulated-list-mode' would let what models wrote act on it."
+  (propertize text 'help-echo (neuron-council-text-quote (concat column ": " text))))
+
 (defun neuron-council-row--what (verdict)
   "Return what VERDICT is, in words: its tags and its status."
   (let ((words nil))
@@ -81,10 +86,11 @@
     (dolist (first '("parked" "rejected"))
       (when (or (member first words) (equal first (plist-get verdict :status)))
         (setq words (cons first (delete first words)))))
-    (propertize (if words
-                    (mapconcat #'identity words ", ")
-                  (neuron-council-verdict-plain (plist-get verdict :status)))
-                'face (neuron-council-verdict-face verdict))))
+    (neuron-council-row--explained
+     "Verdict" (propertize (if words
+                               (mapconcat #'identity words ", ")
+                             (neuron-council-verdict-plain (plist-get verdict :status)))
+                           'face (neuron-council-verdict-face verdict)))))
 
 (defun neuron-council-row--confidence (verdict)
   "Return the confidence of VERDICT, an empty string where it has none."
@@ -120,7 +126,7 @@
          (text (cond ((stringp claim) claim) (claim (format "%s" claim)) (t "")))
          (long (> (length text) neuron-council-row--claim-size))
          (plain (neuron-council-text-plain (if long (substring text 0 neuron-council-row--claim-size) text))))
-    (propertize (if long (concat plain "…") plain) 'mouse-face 'highlight)))
+    (neuron-council-row--explained "Claim" (propertize (if long (concat plain "…") plain) 'mouse-face 'highlight))))
 
 (defun neuron-council-row--columns (row)
   "Return the columns of ROW, a vector."

@@ -112,7 +112,8 @@ what has variants.  Anywhere else they serve to hide something."
 
 (defun neuron-council-text--one-line (text)
   "Return TEXT with single spaces for its white space, and none at its ends."
-  (let* ((line (replace-regexp-in-string "[ \t\n\r\f\v]\\{2,\\}\\|[\t\n\r\f\v]" " " text t t))
+  ;; Each alternative takes all it can get and never goes back, so that no run of any length fills the stack.
+  (let* ((line (replace-regexp-in-string "[\t\n\r\f\v][ \t\n\r\f\v]*\\| [ \t\n\r\f\v]+" " " text t t))
          (end (length line)))
     (substring line
                (if (string-prefix-p " " line) 1 0)
@@ -131,6 +132,11 @@ emoji and the letters of some scripts are joined or varied with."
       (neuron-council-text--escape-misleading
        (neuron-council-text--escape-bytes
         (neuron-council-text--one-line (if (multibyte-string-p text) text (concat (append text nil)))))))))
+
+(defun neuron-council-text-quote (text)
+  "Return TEXT so that `substitute-command-keys' gives it back as it is.
+Emacs puts every tooltip through that."
+  (replace-regexp-in-string "[\\`']" "\\\\=\\&" text))
 
 ;;;; Lines
 

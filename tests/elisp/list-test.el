@@ -669,4 +669,26 @@ Only a verdict that is parked, flagged or split." said)))
         (neuron-council-test-answering t (neuron-council-test-list-do #'neuron-council-list-execute))
         (should (equal (neuron-council-test-list-ids) (list (nth 1 ids) (nth 0 ids))))))))
 
+(ert-deftest neuron-council-test-list-tooltips-are-plain-text ()
+  "Emacs puts a tooltip through `substitute-command-keys'."
+  (let ((hostile "\\[kill-emacs] \\<global-map> `code' it's"))
+    (neuron-council-test-listing (list :ledger (vector (list :id "an-id" :claim hostile :tags (vector hostile))))
+      (let ((at (point-min)) (shown nil))
+        (while (setq at (next-single-property-change at 'help-echo))
+          (let ((help (get-text-property at 'help-echo)))
+            (when help (push (substitute-command-keys help) shown))))
+        (should (member (concat "Claim: " hostile) shown))
+        (should (member (concat "Verdict: " hostile) shown))))))
+
+;; Root, who may read everything, cannot see a folder that is closed.
+(ert-deftest neuron-council-test-list-of-held-memories-that-cannot-be-read ()
+  (neuron-council-test-listing '(:ledger 2)
+    (cl-letf (((symbol-function 'file-attributes)
+               (lambda (file &rest _) (signal 'file-error (list "Getting attributes" "Permission denied" file)))))
+      (neuron-council-test-list-do #'neuron-council-list-refresh)
+      (should (equal (neuron-council-test-list-ids) '(0 1)))
+      (should (string-match-p "Held memories cannot be read: .*denied" (neuron-council-test-list-header))))
+    (neuron-council-test-list-do #'neuron-council-list-refresh)
+    (should-not (string-match-p "Held" (neuron-council-test-list-header)))))
+
 ;;; list-test.el ends here

@@ -97,4 +97,14 @@
   (dolist (text (list (make-string 32000 ?x) (make-string 32000 ?\e) (make-string 32000 #x200d) (apply #'concat (make-list 16000 "x "))))
     (should (< (neuron-council-test-seconds (neuron-council-text-fold text "  " 80)) 2))))
 
+;; A pattern that goes back over what it has passed overflows the stack of Emacs.
+(ert-deftest neuron-council-test-text-of-a-megabyte-is-no-trouble ()
+  (dolist (unit '("\n" " " "\t" "x\n" "\n\n "))
+    (should (< (length (neuron-council-text-plain (apply #'concat (make-list (/ 1000000 (length unit)) unit))))
+               1000000))))
+
+(ert-deftest neuron-council-test-text-quote-survives-a-tooltip ()
+  (dolist (text '("plain" "\\[kill-emacs] \\{global-map} \\<global-map> \\=" "`code' it's ‘so’" "C:\\dir" ""))
+    (should (equal (substitute-command-keys (neuron-council-text-quote text)) text))))
+
 ;;; text-test.el ends here
