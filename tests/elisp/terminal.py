@@ -160,6 +160,11 @@ class Terminal:
         picture = "\n".join([*(normal(line) for line in lines), f"-- {cursor}", ""])
         return re.sub(r"(?<=\S) {4,}(?=\S)", "   ", picture) if loosely else picture
 
+    def line(self) -> str:
+        """The line of the screen that the cursor is in."""
+        *lines, cursor = self.tmux("capture-pane", "-p", ";", "display-message", "-p", "#{cursor_y}").splitlines()
+        return lines[int(cursor)]
+
     def looks_like(self, name: str, *, loosely: bool = False) -> None:
         """Waits until the screen is that of the file NAME; fails with what differs."""
         file = SCREENS / f"{name}.txt"

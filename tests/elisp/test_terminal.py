@@ -449,7 +449,7 @@ def test_org_capture(terminal: Opened, gate: Gate, tmp_path: Path) -> None:
 # Texts of models
 
 
-def test_hostile_text(terminal: Opened) -> None:
+def test_hostile_text(terminal: Opened, gate: Gate) -> None:
     vote = {"member": "neuron", "model": "neuron:latest", "role": "member", "vote": "plausible", "rationale": HOSTILE}
     failure = {"kind": "unparsable", "message": HOSTILE}
     challenge = {"member": "dolphin", "refuted": True, "argument": HOSTILE, "quote": HOSTILE, "failure": None}
@@ -465,10 +465,14 @@ def test_hostile_text(terminal: Opened) -> None:
             "dissent": [{**vote, "vote": "uncertain"}],
         },
     }
-    with terminal(ledger=[{"id": "id", "claim": HOSTILE}], verify=[{"verdict": verdict}]) as screen:
+    step = {"notes": [HOSTILE], "gate": str(gate.file), "verdict": verdict}
+    with terminal(ledger=[{"id": "id", "claim": HOSTILE}], verify=[step]) as screen:
         screen.type("The tower is in Paris.")
         screen.press("C-c n r")
-        screen.shows("0.65")
+        gate.let()
+        screen.looks_like("hostile-vote")
+        gate.let()
+        screen.looks_like("hostile-judged")
         screen.press("C-a C-c Enter C-x 1")
         screen.looks_like("hostile-report")
         screen.press("C-v")
@@ -493,11 +497,31 @@ def test_narrow_terminal(terminal: Opened) -> None:
 
 def test_doctor(terminal: Opened) -> None:
     with terminal() as screen:
-        screen.press("C-c n d")
-        screen.shows("Neuron Council: what stands and what is to be mended")
-        screen.press("C-x 1")
-        screen.shows("Memories")
+        screen.press("C-c n d C-x 1")
+        screen.shows("Neuron Council: what stands and what is to be mended\nNothing to mend")
         for area in ("Emacs", "Package", "Program", "Server", "Home", "Memories"):
-            assert f"\n{area}\n" in screen.screen()
+            assert f"\n\n{area}\n  ok       " in screen.screen()
+        assert "  ok       policies: flagged: tag, parked: tag\n" in screen.screen()
+        screen.press("n")
+        screen.shows("No further problem")
         screen.press("q")
         screen.shows_no("what is to be mended")
+        # It has started no server.
+        assert not screen.seen("initialize")
+
+
+def test_doctor_of_a_set_up_with_faults(terminal: Opened) -> None:
+    faults = """
+    (setq neuron-council-server-command '("/nowhere/neuron-council" "serve")
+          neuron-council-store-function 'engram-write)
+    """
+    with terminal(faults) as screen:
+        screen.press("C-c n d C-x 1")
+        screen.shows("1 thing to mend, 1 warning")
+        screen.press("n")
+        screen.until("the first fault", lambda: "/nowhere/neuron-council" in screen.line())
+        assert screen.line().startswith("  ERROR    ")
+        assert "\n           -> Mend the option [customize]\n" in screen.screen()
+        screen.press("M-> p")
+        screen.until("the second fault", lambda: "engram-write is not defined" in screen.line())
+        assert screen.line().startswith("  warning  ")
