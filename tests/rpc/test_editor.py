@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import time
 
 import pytest
 from attrs import evolve
@@ -246,6 +247,16 @@ async def test_where_a_sentence_is(new, text, line, character, sentence):
     assert picked.startswith(sentence)
     last = sentence.rsplit("\n", 1)[-1]
     assert end["character"] == (start["character"] if "\n" not in sentence else 0) + len(last)
+
+
+@pytest.mark.parametrize(
+    "text", ["." * 100_000 + "a", ".)" * 50_000 + "a", " " * 200_000 + "a", "1. " * 50_000, ">" * 200_000]
+)
+async def test_no_line_holds_the_server_up(new, text):
+    bench = await new.open(text=text)
+    begun = time.process_time()
+    bench.actions(at(0, len(text) - 1))
+    assert time.process_time() - begun < 1  # a look that begins again at every mark takes minutes
 
 
 # Judging

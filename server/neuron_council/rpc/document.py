@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_LINE = re.compile(r"[^\r\n]*+(?:\r\n|\r|\n)|[^\r\n]++\Z")
 _BLOCK = 4096
 """Characters that are measured at once on the way to a column."""
 
@@ -180,9 +180,9 @@ class Document:
         """Put TEXT in place of SPAN, and return the edit in its least form: what stays as it is, is no part of it."""
         edit = self._joined(*self._least(span, text))
         start, end = edit.span.start, edit.span.end
-        new = lines(self._lines[start.line][: start.column] + edit.text + self._lines[end.line][end.column :])
-        if end.line + 1 < len(self._lines):
-            new.pop()  # behind the end of the last one another line follows already
+        new = lines(edit.text)  # what stays of the first and the last line is not looked at, however long it is
+        new[0] = self._lines[start.line][: start.column] + new[0]
+        new[-1] += self._lines[end.line][end.column :]
         self._lines[start.line : end.line + 1] = new
         return edit
 

@@ -10,7 +10,8 @@ from neuron_council.rpc.document import Document, Position, Span, advanced
 MOST_LINES = 100
 """Lines that are looked at in either direction."""
 
-_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|\Z)|[。！？]+[」』”’）]*")
+# Looked for from the first mark of a row only, and no mark is given back: a text may have any number of them.
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|\Z)|[。！？]+[」』”’）]*")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 # What stands before a sentence in a list, a quotation, a heading or a comment, and is no part of it.
 _LEAD = re.compile(r"[\s>#*+•/;%-]*(?:\d{1,3}[.)]\s+)?")
