@@ -19,6 +19,7 @@
   "Major mode of the log: what the client did and what the server said."
   :interactive nil
   (buffer-disable-undo)
+  (setq-local window-point-insertion-type t)            ; every window at the end stays there
   (setq-local revert-buffer-function #'neuron-council-log--revert))
 
 (defun neuron-council-log-insert (text)

@@ -40,6 +40,7 @@ so the last of them must have come.")
 (defun neuron-council-reevaluated-run (id verdict)
   "Run `neuron-council-reevaluated-functions' with ID and VERDICT.
 Return non-nil when there is a function and none of them failed."
+  (neuron-council-verdict-supersede id verdict)
   (neuron-council-errors-run-hook 'neuron-council-reevaluated-functions id verdict))
 
 (defun neuron-council-reevaluated--announced (id verdict)

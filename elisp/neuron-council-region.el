@@ -215,7 +215,8 @@ Marks that were there are removed."
   "Show TEXT in FACE beside the text of OVERLAY, nothing if nil."
   (overlay-put overlay 'after-string
                (and text
-                    (propertize (format " [%s]" text)
+                    ;; More would move the text behind it off the screen.
+                    (propertize (format " [%s]" (truncate-string-to-width text 60 nil nil t))
                                 'face face
                                 'cursor t
                                 'mouse-face 'highlight
@@ -271,17 +272,26 @@ Marks that were there are removed."
     (and overlay
          (or (neuron-council-region--help nil overlay nil) "The council is judging this text"))))
 
-(defun neuron-council-region--forgotten (id)
-  "Remove the marks of the verdict ID, which is forgotten."
+(defun neuron-council-region--each (id function)
+  "Call FUNCTION with every mark of the verdict ID, in its buffer."
   (dolist (buffer (buffer-list))
     (with-current-buffer buffer
       (save-restriction
         (widen)
         (dolist (overlay (neuron-council-region-overlays (point-min) (point-max)))
           (when (equal id (plist-get (overlay-get overlay 'neuron-council-verdict) :id))
-            (neuron-council-region-remove overlay)))))))
+            (funcall function overlay)))))))
+
+(defun neuron-council-region--forgotten (id)
+  "Remove the marks of the verdict ID, which is forgotten."
+  (neuron-council-region--each id #'neuron-council-region-remove))
+
+(defun neuron-council-region--superseded (id verdict)
+  "Show VERDICT on the text of the verdict ID, whose place it takes."
+  (neuron-council-region--each id (lambda (overlay) (neuron-council-region--show-verdict overlay verdict))))
 
 (add-hook 'neuron-council-verdict-remove-functions #'neuron-council-region--forgotten)
+(add-hook 'neuron-council-verdict-supersede-functions #'neuron-council-region--superseded)
 
 ;;;; Judging
 
@@ -394,9 +404,11 @@ is looked at."
          (unless (equal context "") context))))
 
 (defun neuron-council-region--tell (verdict)
-  "Say VERDICT in the echo area."
-  (message "Council: %s.  %s" (neuron-council-verdict-brief verdict)
-           (neuron-council-verdict-plain (plist-get verdict :summary))))
+  "Say VERDICT in the echo area, on one line; the report has the whole."
+  (message "%s" (truncate-string-to-width
+                 (format "Council: %s.  %s" (neuron-council-verdict-brief verdict)
+                         (neuron-council-verdict-plain (plist-get verdict :summary)))
+                 (max 20 (1- (frame-width))) nil nil t)))
 
 ;;;###autoload
 (defun neuron-council-verify-region (beg end &optional context)
@@ -507,6 +519,9 @@ A negative COUNT counts backwards; 0 is the mark at FROM."
 (defvar-local neuron-council-region--next-error nil
   "What `next-error-function' was: a list of whether it was local, and its value.")
 
+(defvar-local neuron-council-region--walked nil
+  "Non-nil once \\[next-error] has led to a mark of the last run.")
+
 (defun neuron-council-region-next-error (&optional count reset)
   "Go to the COUNTth text that needs a look, from the first one on with RESET.
 This is the `next-error-function' of a buffer with marks; see
@@ -515,8 +530,13 @@ This is the `next-error-function' of a buffer with marks; see
     (pop-to-buffer (current-buffer)))
   ;; Marks whose text was deleted as a whole have gone unheard.
   (neuron-council-region--restore-next-error)
-  (neuron-council-region--go (or count 1) neuron-council-next-error-tags
-                             (if reset (1- (point-min)) (point))))
+  (let ((count (or count 1)))
+    (neuron-council-region--go count neuron-council-next-error-tags
+                               ;; After a run point stands anywhere, often behind all that it judged.
+                               (if (or reset (and (> count 0) (not neuron-council-region--walked)))
+                                   (1- (point-min))
+                                 (point))))
+  (setq neuron-council-region--walked t))
 
 (defun neuron-council-region-use-next-error ()
   "Have \\[next-error] walk the marks of the current buffer while there are some.
@@ -529,7 +549,8 @@ A buffer that cannot be edited and has errors of its own, such as one of
     ;; The verdict is told instead of the name of the buffer.
     (setq-local next-error-verbose nil))
   (when neuron-council-region--next-error
-    (setq next-error-last-buffer (current-buffer))))
+    (setq next-error-last-buffer (current-buffer)
+          neuron-council-region--walked nil)))
 
 (defun neuron-council-region--restore-next-error ()
   "Give `next-error-function' back when no mark is left in the current buffer."

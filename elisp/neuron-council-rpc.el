@@ -302,7 +302,11 @@ its stdout makes jsonrpc.el deaf to it for good."
             (-32602 'neuron-council-refused)
             (-32001 'neuron-council-unknown)
             (_ 'neuron-council-error))
-          (if (stringp text) (neuron-council-text-plain text) (format "the server answered error %s" code)))))
+          (cond ((eql code -32601)
+                 (format "the server does not know this request; it is older than neuron-council.el %s: update it, %s"
+                         neuron-council-version (neuron-council-program-install-command)))
+                ((stringp text) (neuron-council-text-plain text))
+                (t (format "the server answered error %s" code))))))
 
 (defun neuron-council-rpc--take-answer (job answer take)
   "End JOB by TAKE, which returns the result and the condition in ANSWER."
@@ -375,6 +379,9 @@ When it ends in any other way than by an answer, the job is cancelled."
     (unwind-protect
         (progn
           (neuron-council-rpc-submit job)
+          ;; No window is redrawn during the wait, and what the command has put there is not on the screen yet.
+          (unless (or noninteractive (neuron-council-rpc-job-done-p job))
+            (redisplay))
           (while (not (neuron-council-rpc-job-done-p job))
             (let ((left (- (+ start (neuron-council-job-seconds job)) (float-time))))
               (if (<= left 0)

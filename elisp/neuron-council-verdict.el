@@ -180,5 +180,19 @@ What is shown of the verdict has to go.")
                                'neuron-council-verdict-remove-functions id)
   (neuron-council-verdict--changed))
 
+(defvar neuron-council-verdict-supersede-functions nil
+  "Called with the id of a verdict and the verdict that takes its place.
+They must be quick; what is shown of the former has to follow.")
+
+(defun neuron-council-verdict-supersede (id verdict)
+  "Let VERDICT take the place of the verdict ID, where that is shown."
+  (let ((earlier (neuron-council-verdict-find id)))
+    (when earlier
+      (apply #'neuron-council-verdict-add verdict :supersedes id
+             (apply #'append (mapcar (lambda (key) (and (plist-member earlier key) (list key (plist-get earlier key))))
+                                     neuron-council-verdict--notes)))))
+  (neuron-council-errors-guard "a council display" #'run-hook-with-args
+                               'neuron-council-verdict-supersede-functions id verdict))
+
 (provide 'neuron-council-verdict)
 ;;; neuron-council-verdict.el ends here

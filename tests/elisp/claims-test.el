@@ -368,6 +368,8 @@ Return what was said."
           (neuron-council-test-until (not (memq job neuron-council-rpc-jobs))))
         (save-window-excursion
           (switch-to-buffer (current-buffer))
+          ;; Where one has just typed; the first step leads to the first one all the same.
+          (goto-char (point-max))
           (should (equal '(1 3 5) (list (progn (next-error) (funcall line)) (progn (next-error) (funcall line))
                                         (progn (next-error) (funcall line)))))
           (should-error (next-error) :type 'user-error)

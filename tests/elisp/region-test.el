@@ -339,6 +339,33 @@
 
 ;;;; What is shown
 
+(ert-deftest neuron-council-test-region-note-is-short ()
+  "A note of any length would move the text behind it off the screen."
+  (neuron-council-test-with `(:verify [(:verdict (:tags ,(vconcat (make-list 50 "council-flagged"))))])
+    (with-temp-buffer
+      (insert "The claim.")
+      (council-verify-region 1 (point-max))
+      (neuron-council-test-until neuron-council-verdicts)
+      (neuron-council-test-until
+       (string-match-p "0.85" (overlay-get (car (neuron-council-region-overlays 1 (point-max))) 'after-string)))
+      (should (< (string-width (overlay-get (car (neuron-council-region-overlays 1 (point-max))) 'after-string)) 70)))))
+
+(ert-deftest neuron-council-test-region-mark-follows-a-later-verdict ()
+  "What nobody could judge at first carries the verdict that comes when the models are back."
+  (neuron-council-test-with '(:verify [(:verdict (:status "unavailable" :tags ["council-unavailable"] :confidence 0.5))])
+    (with-temp-buffer
+      (insert "The claim.")
+      (council-verify-region 1 (point-max))
+      (neuron-council-test-until neuron-council-verdicts)
+      (let* ((mark (car (neuron-council-region-overlays 1 (point-max))))
+             (first (car neuron-council-verdicts))
+             (later (append (list :id (neuron-council-test-uuid 7) :confidence 0.85 :tags (list "verified")) first)))
+        (neuron-council-test-until (overlay-get mark 'neuron-council-verdict))
+        (neuron-council-reevaluated-run (plist-get first :id) later)
+        (should (string-match-p "0.85 verified" (overlay-get mark 'after-string)))
+        (should (equal (plist-get (neuron-council-region-verdict mark) :supersedes) (plist-get first :id)))
+        (should (plist-get (neuron-council-region-verdict mark) :source))))))
+
 (ert-deftest neuron-council-test-region-note-is-an-option ()
   (dolist (row '((t " [council: convening]" " [council: 0.85 verified]") (brief nil " [0.85]") (nil nil nil)))
     (let ((neuron-council-region-note (car row)))

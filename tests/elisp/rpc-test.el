@@ -492,12 +492,15 @@ It must be at once, count as no death, and cost no memory."
 (ert-deftest neuron-council-test-rpc-errors ()
   (neuron-council-test-with '(:verify [(:error (:code -32602 :message "claim: over 8,000 characters"))
                                        (:error (:code -32603 :message "broken"))
-                                       (:error (:code -32603))])
+                                       (:error (:code -32603))
+                                       (:error (:code -32601 :message "Method Not Found: council/verify"))])
     (should (equal (neuron-council-test-text (should-error (neuron-council-verify "A") :type 'neuron-council-refused))
                    "claim: over 8,000 characters"))
     (let ((condition (should-error (neuron-council-verify "A") :type 'neuron-council-error)))
       (should (equal condition '(neuron-council-error "broken"))))
-    (should-error (neuron-council-verify "A") :type 'neuron-council-error)))
+    (should-error (neuron-council-verify "A") :type 'neuron-council-error)
+    (should (string-match-p "older than neuron-council.el .*: update it, "
+                            (neuron-council-test-text (should-error (neuron-council-verify "A")))))))
 
 (ert-deftest neuron-council-test-rpc-error-with-the-code-of-a-death ()
   "jsonrpc.el says -1 for a death; of a server that lives it is an answer."
