@@ -142,6 +142,25 @@ MENDING is the rest of its property list."
               "compiled files" "error" (concat "older than their sources: " (mapconcat #'identity stale ", "))
               :cure "Compile them anew (M-x byte-recompile-directory), then restart Emacs"))))))
 
+;;;;; Options
+
+(declare-function widget-convert "wid-edit" (type &rest args))
+(declare-function widget-apply "wid-edit" (widget property &rest args))
+
+(defun neuron-council-doctor--options ()
+  "Return checks of the options whose value their type does not allow."
+  ;; It has the types of hooks.
+  (require 'cus-edit)
+  (let ((checks nil))
+    (pcase-dolist (`(,option ,kind) (get 'neuron-council 'custom-group))
+      (when (and (eq kind 'custom-variable)
+                 (not (widget-apply (widget-convert (get option 'custom-type)) :match (default-value option))))
+        (push (neuron-council-doctor--check
+               "option" "error" (format "`%s' has a value that it cannot have" option)
+               :cure "Mend it" :does "customize" :mend (lambda () (customize-option option)))
+              checks)))
+    (or checks (list (neuron-council-doctor--ok "options" "each has a value that it can have")))))
+
 ;;;;; Finding the server
 
 (defconst neuron-council-doctor--ways
@@ -155,7 +174,7 @@ It is in the car, and what was signalled in the cdr."
   (condition-case problem
       (let ((neuron-council-python-patience 0))
         (list (neuron-council-program-find)))
-    (neuron-council-error (cons nil problem))))
+    (error (cons nil problem))))
 
 (defun neuron-council-doctor--waiting-p ()
   "Return non-nil while a Python has not answered yet."
@@ -293,16 +312,16 @@ They are not in the variable `exec-path'."
              (neuron-council-doctor--ok "requests" "%d under way" (plist-get status :waiting)))
            (when (and (plist-get deaths :count) (> (plist-get deaths :count) 0))
              (neuron-council-doctor--check
-              "deaths" (if (> (plist-get deaths :count) 1) "error" "warning")
+              "deaths" (if (and (> (plist-get deaths :count) 1) (null (plist-get status :state))) "error" "warning")
               (format "%d in a row, the last %s ago: %s" (plist-get deaths :count)
                       (neuron-council-doctor--ago (plist-get deaths :at)) (plist-get deaths :reason))
               :cure "See what it said, mend that, then M-x neuron-council-restart"
               :command #'neuron-council-show-log))
            (when neuron-council-initialization-options
              (neuron-council-doctor--ok
-              "options" "`neuron-council-initialization-options' is set, over council.toml; the checks of the program \
+              "settings" "`neuron-council-initialization-options' is set, over council.toml; the checks of the program \
 do not know of it"))
-           (when (< neuron-council-timeout 60)
+           (when (and (numberp neuron-council-timeout) (< neuron-council-timeout 60))
              (neuron-council-doctor--check
               "timeout" "warning" (format "`neuron-council-timeout' is %s, less than the minute that a claim may take \
 (deadline_s)" neuron-council-timeout)
@@ -322,18 +341,24 @@ MODE is the mode that FILE should have."
          :cure (format "chmod %o %s" mode (shell-quote-argument (directory-file-name file)))
          :does "do that" :mend (lambda () (set-file-modes file mode)))))))
 
+(defun neuron-council-doctor--closed (name folder)
+  "Return a check NAME that FOLDER is none, or is closed to the user; else nil."
+  (let ((file (directory-file-name folder)))
+    (cond ((not (or (file-exists-p file) (file-symlink-p file))) nil)
+          ((not (file-directory-p file))
+           (neuron-council-doctor--check name "error" (format "%s is no folder" file) :cure "Move it away"))
+          ((not (and (file-readable-p file) (file-accessible-directory-p file) (file-writable-p file)))
+           (neuron-council-doctor--check name "error" (format "%s is closed to you" file)
+                                         :cure (format "chmod u+rwx %s, or chown it" (shell-quote-argument file)))))))
+
 (defun neuron-council-doctor--home ()
   "Return checks of NEURON_HOME, where claims are kept."
-  (let ((home (neuron-council-rpc-home)))
+  (let* ((home (neuron-council-rpc-home))
+         (closed (neuron-council-doctor--closed "NEURON_HOME" home)))
     (cond
+     (closed (list closed))
      ((not (file-exists-p home))
       (list (neuron-council-doctor--ok "NEURON_HOME" "%s does not exist yet" home)))
-     ((not (file-directory-p home))
-      (list (neuron-council-doctor--check "NEURON_HOME" "error" (format "%s is no folder" home)
-                                          :cure "Move it away, or set NEURON_HOME to a folder")))
-     ((not (file-writable-p home))
-      (list (neuron-council-doctor--check "NEURON_HOME" "error" (format "%s cannot be written" home)
-                                          :cure (format "chmod u+rwx %s, or chown it" home))))
      (t (delq nil (list (neuron-council-doctor--modes "NEURON_HOME" home #o700)
                         (neuron-council-doctor--modes "council" (concat home "council/") #o700)
                         (neuron-council-doctor--modes "council.toml" (concat home "council.toml") #o600)))))))
@@ -346,24 +371,36 @@ MODE is the mode that FILE should have."
     ("held" . "memories that wait for your decision"))
   "What the files in the folders of records are.")
 
+(defun neuron-council-doctor--folder (name what)
+  "Return checks of the folder NAME of records, which are WHAT."
+  (let* ((folder (neuron-council-files-folder name))
+         (files (and (file-directory-p folder) (directory-files folder nil "\\`[^.]")))
+         (records (length (delq nil (mapcar (lambda (file) (string-suffix-p ".eld" file)) files))))
+         (broken (length (delq nil (mapcar (lambda (file) (string-match-p "\\.broken" file)) files)))))
+    (append
+     (list (if (zerop records)
+               (neuron-council-doctor--ok name "0")
+             (neuron-council-doctor--ok name "%d %s" records what)))
+     (when (> broken 0)
+       (list (neuron-council-doctor--check
+              name "warning" (format "%d files in %s hold no record and were set aside" broken folder)
+              :cure "Save from them what you need, then delete the files that end in .broken"))))))
+
 (defun neuron-council-doctor--records ()
   "Return checks of what waits in files."
   (let ((checks nil))
     (pcase-dolist (`(,name . ,what) neuron-council-doctor--folders)
-      (let* ((folder (neuron-council-files-folder name))
-             (files (and (file-directory-p folder) (directory-files folder nil "\\`[^.]")))
-             (records (length (delq nil (mapcar (lambda (file) (string-suffix-p ".eld" file)) files))))
-             (broken (length (delq nil (mapcar (lambda (file) (string-match-p "\\.broken" file)) files)))))
-        (push (if (zerop records)
-                  (neuron-council-doctor--ok name "0")
-                (neuron-council-doctor--ok name "%d %s" records what))
-              checks)
-        (when (> broken 0)
-          (push (neuron-council-doctor--check
-                 name "warning" (format "%d files in %s hold no record and were set aside" broken folder)
-                 :cure "Save from them what you need, then delete the files that end in .broken")
-                checks))))
-    (nreverse checks)))
+      (let ((closed (neuron-council-doctor--closed name (neuron-council-files-folder name))))
+        (setq checks
+              (append checks
+                      (if closed
+                          (list closed)
+                        (condition-case problem
+                            (neuron-council-doctor--folder name what)
+                          (file-error
+                           (list (neuron-council-doctor--check name "error" (error-message-string problem)
+                                                               :cure "Mend what it names")))))))))
+    checks))
 
 (defun neuron-council-doctor--memories ()
   "Return checks of storing memories."
@@ -402,9 +439,20 @@ you have no memory of your own)" :does "customize" :mend #'neuron-council-doctor
         (setf (alist-get who neuron-council-doctor--answers) checks))
       (neuron-council-doctor--render))))
 
-(defun neuron-council-doctor--yes (value)
-  "Return VALUE of a server's JSON as a word, where nil may be false or unknown."
-  (if value "yes" "no, or not known"))
+(defun neuron-council-doctor--member-checks (members backends)
+  "Return checks of MEMBERS, rows of a server's health, whose models BACKENDS run.
+Null and false are both nil here, so while one of these is away nothing
+is known of a model that is not said to be there."
+  (let* ((known (not (memq nil (mapcar (lambda (backend) (plist-get backend :reachable)) backends))))
+         (word (lambda (value) (cond (value "yes") (known "no") (t "not known")))))
+    (mapcar (lambda (member)
+              (let ((installed (plist-get member :installed)))
+                (neuron-council-doctor--check
+                 (format "%s" (plist-get member :id)) (if installed "ok" "warning")
+                 (format "%s; installed: %s; loaded: %s" (plist-get member :model) (funcall word installed)
+                         (funcall word (plist-get member :loaded)))
+                 :cure (and known (not installed) "Install the model, or name another one in council.toml"))))
+            members)))
 
 (defun neuron-council-doctor--health-checks (health)
   "Return checks of HEALTH, the answer of a server.
@@ -426,15 +474,7 @@ Signal an error where it cannot be read."
                (neuron-council-doctor--check "backend" "error" (format "%s does not answer" (plist-get backend :url))
                                              :cure "Start it, or mend base_url in council.toml")))
            (plist-get health :backends))
-   (mapcar (lambda (member)
-             (neuron-council-doctor--check
-              (format "%s" (plist-get member :id)) (if (plist-get member :installed) "ok" "warning")
-              (format "%s; installed: %s; loaded: %s" (plist-get member :model)
-                      (neuron-council-doctor--yes (plist-get member :installed))
-                      (neuron-council-doctor--yes (plist-get member :loaded)))
-              :cure (unless (plist-get member :installed)
-                      "Install the model, or name another one in council.toml")))
-           (plist-get health :members))
+   (neuron-council-doctor--member-checks (plist-get health :members) (plist-get health :backends))
    (list (neuron-council-doctor--ok "claims" "%s under way, %s wait to be judged again"
                                     (plist-get health :in_flight) (plist-get health :pending)))))
 
@@ -536,6 +576,7 @@ ERRORS is what it wrote to stderr."
 (defconst neuron-council-doctor--areas
   '(("Emacs" . neuron-council-doctor--emacs)
     ("Package" . neuron-council-doctor--package)
+    ("Options" . neuron-council-doctor--options)
     ("Program" . neuron-council-doctor--program)
     ("Server" . neuron-council-doctor--server)
     ("Home" . neuron-council-doctor--home)
@@ -550,7 +591,7 @@ ERRORS is what it wrote to stderr."
                   (condition-case problem
                       (funcall function)
                     (error (list (neuron-council-doctor--check
-                                  area "error" (concat "cannot be looked at: " (error-message-string problem))
+                                  area "error" (concat "cannot be looked at: " (neuron-council-errors-text problem))
                                   :cure "Restart Emacs; if it stays, report it with this text")))))
             areas))
     (let ((health (alist-get 'health neuron-council-doctor--answers)))
@@ -629,6 +670,7 @@ The user's folder is written ~, and a URL loses its password."
     (pcase-dolist (`(,area . ,checks) areas)
       (insert "\n" (propertize (neuron-council-doctor--plain area) 'font-lock-face 'neuron-council-doctor-area) "\n")
       (mapc #'neuron-council-doctor--insert checks))
+    (set-buffer-modified-p nil)
     (goto-char (point-min))
     (forward-line (1- line))
     (pcase-dolist (`(,window . ,line) lines)
@@ -645,7 +687,7 @@ The user's folder is written ~, and a URL loses its password."
 
 (defun neuron-council-doctor-next (&optional count)
   "Go to the next problem, the COUNTth; backward where COUNT is negative."
-  (interactive "p")
+  (interactive "p" neuron-council-doctor-mode)
   (let* ((count (or count 1))
          (step (if (< count 0) -1 1)))
     (dotimes (_ (abs count))
@@ -660,12 +702,12 @@ The user's folder is written ~, and a URL loses its password."
 
 (defun neuron-council-doctor-previous (&optional count)
   "Go to the previous problem, the COUNTth."
-  (interactive "p")
+  (interactive "p" neuron-council-doctor-mode)
   (neuron-council-doctor-next (- (or count 1))))
 
 (defun neuron-council-doctor-copy ()
   "Copy what the doctor says, as text, for a report of a fault."
-  (interactive)
+  (interactive nil neuron-council-doctor-mode)
   (kill-new (buffer-substring-no-properties (point-min) (point-max)))
   (message "Copied; it holds names of files, but no claim"))
 
@@ -687,7 +729,10 @@ The user's folder is written ~, and a URL loses its password."
   (setq-local revert-buffer-function #'neuron-council-doctor--look
               word-wrap t
               truncate-lines nil
-              header-line-format "g look again   n p problems   TAB RET mend   w copy   L log   q leave"
+              header-line-format (substitute-command-keys "\\<neuron-council-doctor-mode-map>\
+\\[revert-buffer] look again   \\[neuron-council-doctor-next] \\[neuron-council-doctor-previous] problems   \
+\\[forward-button] \\[push-button] mend   \\[neuron-council-doctor-copy] copy   \
+\\[neuron-council-show-log] log   \\[quit-window] leave")
               imenu-generic-expression '((nil "^\\([^ \n].*\\)$" 1))))
 
 ;;;###autoload

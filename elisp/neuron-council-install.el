@@ -67,11 +67,7 @@ It holds the number of the Emacs that does so.")
 
 (defun neuron-council-install--maker (venv)
   "Return the number of the other Emacs that is making VENV just now, or nil."
-  (let* ((file (expand-file-name neuron-council-install--marker venv))
-         (pid (and (file-readable-p file)
-                   (with-temp-buffer
-                     (insert-file-contents file)
-                     (ignore-errors (read (current-buffer)))))))
+  (let ((pid (neuron-council-program-read (expand-file-name neuron-council-install--marker venv))))
     (and (integerp pid) (/= pid (emacs-pid)) (process-attributes pid) pid)))
 
 (defun neuron-council-install--write (file value)
@@ -420,7 +416,9 @@ Nothing in it may lead pip out of the virtual one."
   "Signal `user-error' where an installation is under way.
 With FORCE, that of another Emacs does not count."
   (when neuron-council-install--run
-    (user-error "The server is being installed: C-c C-k in *neuron-council install* stops that"))
+    (user-error "The server is being installed: %s in *neuron-council install* stops that"
+                (substitute-command-keys
+                 "\\<neuron-council-install-mode-map>\\[neuron-council-install-kill]")))
   (unless force
     (dolist (venv (neuron-council-install--venvs))
       (when (neuron-council-install--maker venv)

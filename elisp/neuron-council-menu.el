@@ -63,23 +63,27 @@ Input ends the wait."
       (while (and (not answered) (< (float-time) deadline) (not (input-pending-p)))
         (accept-process-output nil 0.01)))))
 
+(defun neuron-council-menu--rows (key)
+  "Return the rows that the server's health has under KEY, those that are any."
+  (let ((value (plist-get neuron-council-menu--health key)) (rows nil))
+    (dolist (row (and (proper-list-p value) value) (nreverse rows))
+      (when (and (consp row) (proper-list-p row)) (push row rows)))))
+
 (defun neuron-council-menu--backends ()
   "Return in words how many backends are up, nil where that is not known."
-  (let ((backends (plist-get neuron-council-menu--health :backends)) (up 0) (all 0))
-    (dolist (backend (and (proper-list-p backends) backends))
-      (setq all (1+ all))
-      (when (and (proper-list-p backend) (plist-get backend :reachable))
+  (let ((backends (neuron-council-menu--rows :backends)) (up 0))
+    (dolist (backend backends)
+      (when (plist-get backend :reachable)
         (setq up (1+ up))))
-    (and (> all 0)
-         (propertize (format "%d/%d backends up" up all)
-                     'face (if (= up all) 'success 'error)))))
+    (and backends
+         (propertize (format "%d/%d backends up" up (length backends))
+                     'face (if (= up (length backends)) 'success 'error)))))
 
 (defun neuron-council-menu--missing ()
   "Return in words which models are not installed, nil for none."
-  (let ((members (plist-get neuron-council-menu--health :members)) (missing nil))
-    (dolist (member (and (proper-list-p members) members))
-      (when (and (proper-list-p member) (plist-member member :installed)
-                 (null (plist-get member :installed)))
+  (let ((missing nil))
+    (dolist (member (neuron-council-menu--rows :members))
+      (when (and (plist-member member :installed) (null (plist-get member :installed)))
         (push (neuron-council-verdict-plain (plist-get member :model)) missing)))
     ;; Null is also what cannot be known.
     (and missing (neuron-council-menu--all-up-p)
@@ -88,7 +92,7 @@ Input ends the wait."
 (defun neuron-council-menu--all-up-p ()
   "Return non-nil when every backend is up."
   (let ((up t))
-    (dolist (backend (plist-get neuron-council-menu--health :backends) up)
+    (dolist (backend (neuron-council-menu--rows :backends) up)
       (unless (plist-get backend :reachable) (setq up nil)))))
 
 (defun neuron-council-menu--server ()

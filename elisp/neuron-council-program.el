@@ -70,10 +70,11 @@ gone or remote."
 
 (defun neuron-council-program-local (name)
   "Return the absolute name of the local program NAME, nil where there is none.
-NAME is a file name or is looked up in the variable `exec-path'."
-  (if (file-name-directory name)
-      (neuron-council-program--executable (expand-file-name name "~/"))
-    (executable-find name)))
+NAME is a file name or is looked up in the variable `exec-path'; it may be
+whatever an option has."
+  (cond ((not (stringp name)) nil)
+        ((file-name-directory name) (neuron-council-program--executable (expand-file-name name "~/")))
+        (t (executable-find name))))
 
 (defun neuron-council-program-venv-file (venv name)
   "Return the program NAME of the virtual environment VENV, nil where it has none."
@@ -118,26 +119,33 @@ Package managers link only the .el file, so its link is followed."
 
 (defun neuron-council-program-directory ()
   "Return `neuron-council-server-directory' as a folder's absolute name.
-Signal `neuron-council-not-found' where it is on another machine."
+Signal `neuron-council-not-found' where it is none, or on another machine."
+  (unless (stringp neuron-council-server-directory)
+    (signal 'neuron-council-not-found '("`neuron-council-server-directory' is not the name of a folder: mend it")))
   (when (file-remote-p neuron-council-server-directory)
     (signal 'neuron-council-not-found
             '("`neuron-council-server-directory' is on another machine, but the server runs on this one: mend it")))
   (file-name-as-directory (expand-file-name neuron-council-server-directory "~/")))
+
+(defun neuron-council-program-read (file)
+  "Return the Lisp object in FILE, nil where there is none that can be read."
+  (and (file-regular-p file)
+       (ignore-errors
+         (with-temp-buffer
+           (let ((coding-system-for-read 'utf-8-emacs-unix))
+             (insert-file-contents file))
+           (read (current-buffer))))))
 
 (defun neuron-council-program-stamp ()
   "Return what is installed by command, a property list, or nil.
 It has :venv (a folder's absolute name), :python, :python-version,
 :version and :source.  It is written last, so a virtual environment
 without one is half made."
-  (let ((file (concat (neuron-council-program-directory) neuron-council-program-stamp-file)))
-    (when (file-readable-p file)
-      (let* ((stamp (with-temp-buffer
-                      (let ((coding-system-for-read 'utf-8-emacs-unix))
-                        (insert-file-contents file))
-                      (ignore-errors (read (current-buffer)))))
-             (name (and (proper-list-p stamp) (plist-get stamp :venv))))
-        (when (and (stringp name) (string-match-p neuron-council-program-venv-pattern name))
-          (plist-put stamp :venv (concat (neuron-council-program-directory) name "/")))))))
+  (let* ((folder (neuron-council-program-directory))
+         (stamp (neuron-council-program-read (concat folder neuron-council-program-stamp-file)))
+         (name (and (proper-list-p stamp) (plist-get stamp :venv))))
+    (when (and (stringp name) (string-match-p neuron-council-program-venv-pattern name))
+      (plist-put stamp :venv (concat folder name "/")))))
 
 ;;;; The server's program
 
@@ -201,7 +209,10 @@ It is an alist from kinds of places to places, all of them strings."
   (let ((pythons (neuron-council-python-programs)))
     (list (cons ".venv of the checkout"
                 (mapconcat (lambda (root) (expand-file-name ".venv" root)) (neuron-council-program-roots) ", "))
-          (cons "neuron-council-server-directory" (neuron-council-program-directory))
+          (cons "neuron-council-server-directory"
+                (condition-case problem
+                    (neuron-council-program-directory)
+                  (neuron-council-not-found (neuron-council-errors-text problem))))
           (cons "exec-path" (mapconcat (lambda (folder) (or folder ".")) exec-path ", "))
           (cons "module of a Python"
                 (cond (pythons (mapconcat #'neuron-council-python-words pythons ", "))

@@ -108,6 +108,51 @@
         (should (string-match-p "add-to-list 'exec-path" line))
         (should-not (string-match-p "none" line))))))
 
+;; Whatever is set or lies about, the other checks are there.
+(ert-deftest neuron-council-test-doctor-foreign-things-in-the-places ()
+  (neuron-council-test-doctor
+    (make-directory (concat neuron-council-server-directory "installed.eld") t)
+    (make-directory (concat neuron-council-test-home "council/") t)
+    (write-region "" nil (concat neuron-council-test-home "council/held") nil 'quiet)
+    (make-symbolic-link "/no/such/folder" (concat neuron-council-test-home "council/pending"))
+    (let ((text (neuron-council-test-diagnosis)))
+      (should (neuron-council-test-line "process" text))
+      (should (string-match-p "ERROR.*held is no folder\n.*Move it away" (neuron-council-test-line "held" text)))
+      (should (string-match-p "ERROR.*pending is no folder" (neuron-council-test-line "pending" text)))
+      (should (equal "  ok       unsent: 0" (neuron-council-test-line "unsent" text))))
+    (let ((process-environment (cons (format "NEURON_HOME=%sa file" root) process-environment)))
+      (write-region "" nil (concat root "a file") nil 'quiet)
+      (should (string-match-p "ERROR.*a file is no folder"
+                              (neuron-council-test-line "NEURON_HOME" (neuron-council-test-diagnosis)))))))
+
+(ert-deftest neuron-council-test-doctor-folders-that-are-closed ()
+  (neuron-council-test-doctor
+    (let ((home (concat root "it's home")))
+      (make-directory (concat home "/council/held") t)
+      (cl-letf* ((process-environment (cons (concat "NEURON_HOME=" home) process-environment))
+                 (original (symbol-function 'file-writable-p))
+                 ((symbol-function 'file-writable-p) (lambda (file) (and (not (equal file home)) (funcall original file))))
+                 ((symbol-function 'directory-files)
+                  (lambda (folder &rest _) (signal 'file-error (list "Opening directory" "Permission denied" folder)))))
+        (let ((text (neuron-council-test-diagnosis)))
+          (should (string-match-p (regexp-quote (concat "chmod u+rwx " (shell-quote-argument home)))
+                                  (neuron-council-test-line "NEURON_HOME" text)))
+          ;; The areas that are left are looked at all the same.
+          (should (neuron-council-test-line "policies" text))
+          (should (string-match-p "ERROR.*Permission denied" (neuron-council-test-line "held" text))))))))
+
+(ert-deftest neuron-council-test-doctor-options-that-are-nonsense ()
+  (pcase-dolist (`(,option ,value) '((neuron-council-server-directory nil) (neuron-council-server-directory 5)
+                                     (neuron-council-timeout nil) (neuron-council-timeout "75")
+                                     (neuron-council-server-command "neuron-council serve")
+                                     (neuron-council-flagged-policy 'discard) (neuron-council-python 5)))
+    (neuron-council-test-doctor
+      (cl-progv (list option) (list value)
+        (let ((text (neuron-council-test-diagnosis)))
+          (should (string-match-p (format "ERROR +\\(?:option\\|server\\): `%s'.*\n.*\\[customize\\]" option) text))
+          (should-not (string-match-p "cannot be looked at" text))
+          (should (neuron-council-test-line "policies" text)))))))
+
 ;;;; The package
 
 (ert-deftest neuron-council-test-doctor-copies-and-stale-files ()
@@ -228,10 +273,13 @@
             (should (string-match-p "warning.*0\\.0\\.9" (neuron-council-test-line "version" text)))
             (should (string-match-p "http://h:1 answers, version 0\\.5" text))
             (should (string-match-p "ERROR +backend: http://g:2 does not answer" text))
-            (should (string-match-p "ok .*installed: yes; loaded: no" (neuron-council-test-line "neuron" text)))
-            (should (string-match-p "warning.*d^\\[:8b; installed: no" (neuron-council-test-line "dolphin" text)))
+            (should (string-match-p "ok .*installed: yes; loaded: not known" (neuron-council-test-line "neuron" text)))
+            ;; Whether a model is there cannot be known of a backend that is away.
+            (should (string-match-p "warning.*d^\\[:8b; installed: not known; loaded: not known\\'" (neuron-council-test-line "dolphin" text)))
             (should (string-match-p "1 under way, 3 wait" (neuron-council-test-line "claims" text)))
             (should-not (string-match-p "secret" text))
+            (with-current-buffer "*neuron-council doctor*"
+              (should-not (buffer-modified-p)))
             (should (= 1 (length (neuron-council-test-seen "initialize"))))))
       (when (get-buffer "*neuron-council doctor*") (kill-buffer "*neuron-council doctor*")))))
 

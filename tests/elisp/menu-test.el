@@ -51,7 +51,8 @@
                    "Neuron Council: server 0.1.0 runs, 1/1 backends up, missing: b :latest\n"))))
 
 (ert-deftest neuron-council-test-menu-odd-health ()
-  (dolist (health '(7 nil "x" (:backends 5 :members "m" :pending -1) (:backends [7 nil (:reachable 9)] :members [1 "two" (:a 1)])))
+  (dolist (health '(7 nil "x" (:backends 5 :members "m" :pending -1) (:backends "b" :members [(:installed :json-false)])
+                    (:backends [7 nil (:reachable 9)] :members [1 "two" (:a 1)])))
     (neuron-council-test-menu health
       (should (string-prefix-p "Neuron Council: server 0.1.0 runs" (neuron-council-menu--title))))))
 

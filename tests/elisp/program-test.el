@@ -131,6 +131,21 @@ of name and text."
     (should (eq (car (neuron-council-program-find)) 'installed))
     (should (equal (neuron-council-program-install-command) "M-x neuron-council-upgrade-server"))))
 
+(ert-deftest neuron-council-test-program-stamp-that-is-no-file ()
+  (neuron-council-test-installed nil
+    (make-directory (concat neuron-council-server-directory neuron-council-program-stamp-file) t)
+    (should-not (neuron-council-program-stamp))
+    (should-not (neuron-council-program-find))))
+
+(ert-deftest neuron-council-test-program-folder-that-is-none ()
+  (neuron-council-test-installed nil
+    (dolist (value '(nil 5))
+      (let ((neuron-council-server-directory value))
+        (should (string-match-p "neuron-council-server-directory"
+                                (neuron-council-test-text (should-error (neuron-council-program-find)
+                                                                        :type 'neuron-council-not-found))))
+        (should (assoc "neuron-council-server-directory" (neuron-council-program-places)))))))
+
 (ert-deftest neuron-council-test-program-remote-and-missing-folders-do-not-matter ()
   (neuron-council-test-installed `(("path/python3" ,(neuron-council-test-python-script "3.11.2" t)))
     (dolist (default-directory '("/nonexistent/folder/" "/ssh:nobody@nowhere.invalid:/home/"))
