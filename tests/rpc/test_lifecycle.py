@@ -117,6 +117,18 @@ def test_a_client_that_reads_nothing_more_does_not_hold_it(tmp_path):
         assert ended_in_time(wire) == 128 + signal.SIGTERM
 
 
+@pytest.mark.parametrize("more", [1, 800])
+def test_the_end_of_stdin_of_a_client_that_reads_nothing(tmp_path, more):
+    """The server waits for the client to read, and takes nothing more from stdin meanwhile, its end included."""
+    with Wire(tmp_path, read=False) as wire:
+        wire.send(*(request(n, "council/verify", {"claim": "large"}) for n in range(9)))
+        assert wire.process.stdout.read(1) == b"C"
+        time.sleep(0.3)  # until all nine are answered
+        wire.send(*(request(n, "council/health") for n in range(more)))
+        wire.process.stdin.close()
+        assert ended_in_time(wire) == 1
+
+
 def test_a_stdout_that_is_gone(tmp_path):
     with Wire(tmp_path, read=False) as wire:
         wire.process.stdout.close()

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,8 @@ DRAIN_S = 0.25
 """Seconds for what the client sent before it could know of the end; it is answered too."""
 FLUSH_S = 0.5
 """Seconds that the client has to read the last replies."""
+LEFT_S = 0.5
+"""Seconds that nothing is read, for want of room, before it is looked whether the client has closed stdin meanwhile."""
 
 Load = Callable[[Path, Mapping[str, str], Any], "Settings"]
 Convene = Callable[["Settings"], "Council"]
@@ -177,8 +180,9 @@ async def _pump(reader: Reader, writer: Writer, protocol: CouncilProtocol, stop:
                     protocol.refuse(None, JsonRpcInvalidRequest(too_long))
                 else:
                     protocol.dispatch(body)
-            await writer.drained()
-            await protocol.room()
+            while not await _has_room(writer, protocol):
+                if reader.is_left:
+                    stop(protocol.exit_code, "stdin is closed, and what it holds cannot be taken")
         decoder.close()
         stop(protocol.exit_code, "stdin is closed")
     except FramingError as error:
@@ -186,6 +190,16 @@ async def _pump(reader: Reader, writer: Writer, protocol: CouncilProtocol, stop:
         stop(1, f"framing is lost: {error}")
     except Exception as error:  # noqa: BLE001 - a server that does not read any more must end
         stop(1, f"reading failed, incident {logs.incident(log, error)}")
+
+
+async def _has_room(writer: Writer, protocol: CouncilProtocol) -> bool:
+    """Wait until more may be read, for LEFT_S seconds at most; whether it may."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LEFT_S):
+            await writer.drained()
+            await protocol.room()
+            return True
+    return False
 
 
 def _log_unhandled(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -25,7 +25,8 @@ class Reader:
         self._loop = loop
         self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
         self._room = Semaphore(2)
-        Thread(target=self._run, name="wire-reader", daemon=True).start()
+        self._thread = Thread(target=self._run, name="wire-reader", daemon=True)
+        self._thread.start()
 
     def _run(self) -> None:
         chunk = b"-"
@@ -60,10 +61,18 @@ class Reader:
             looks = 0 if self._has_more() else looks + 1
             await asyncio.sleep(LOOK_S)
 
+    @property
+    def is_left(self) -> bool:
+        """Whether nobody can write into the pipe any more, whatever is still in it."""
+        return not self._thread.is_alive() or self._has(select.POLLHUP)
+
     def _has_more(self) -> bool:
+        return not self._chunks.empty() or self._has(select.POLLIN)
+
+    def _has(self, event: int) -> bool:
         poll = select.poll()
-        poll.register(self._fd, select.POLLIN)
-        return not self._chunks.empty() or any(event & select.POLLIN for _, event in poll.poll(0))
+        poll.register(self._fd, event)
+        return any(found & event for _, found in poll.poll(0))
 
 
 class Writer:
