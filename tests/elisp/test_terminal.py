@@ -227,7 +227,7 @@ def test_buffer(terminal: Opened) -> None:
             screen.press("Enter")
         screen.press("C-c n b")
         screen.looks_like("buffer-judged")
-        screen.press("M-< M-g n")
+        screen.press("M-g n")
         screen.looks_like("buffer-first")
         screen.press("M-g n")
         screen.looks_like("buffer-second")
