@@ -548,6 +548,16 @@ async def test_what_is_judged_is_stopped(editor, what):
     assert editor.server.editor._tokens == {}
 
 
+async def test_the_reply_to_a_shutdown_is_behind_all_that_is_said_of_what_is_judged(new):
+    bench = await new.open(text="Stubborn is a word.")
+    await bench.verify(at(0, 0, 0, 19))
+    bench.send(1, "shutdown")
+    await asyncio.sleep(0.4)  # it takes half of that to end
+    assert [each.get("id") for each in bench.sink[-2:]] == [None, 1]
+    assert bench.progress()[-1] == "end"
+    assert bench.server.editor._tasks == set()
+
+
 async def test_closing_clears_and_opening_begins_anew(editor):
     await editor.verify()
     editor.take(PUBLISH)

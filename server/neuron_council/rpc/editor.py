@@ -173,13 +173,14 @@ class Editor:
         if (mark := self._tokens.get(token)) is not None:
             mark.stop()
 
-    def stop(self) -> None:
-        """Stop every judgement, and publish nothing any more."""
+    def stop(self) -> Set[asyncio.Task[None]]:
+        """Publish nothing any more, and stop every judgement; their tasks, which soon end."""
         for opened in self._documents.values():
             opened.silence()
             opened.shown = False
         for task in self._tasks:
             task.cancel()
+        return frozenset(self._tasks)
 
     # The text
 

@@ -140,13 +140,18 @@ class CouncilProtocol(LanguageServerProtocol):
     async def settle(self, timeout_s: float = SETTLE_S) -> None:
         """Cancel every request in flight but a `shutdown`, and wait until all but the caller's have their reply.
 
-        Those that have none after TIMEOUT_S seconds are given up: they are answered as cancelled.
+        What an editor has judged is stopped with them. Requests that have no reply after TIMEOUT_S seconds are given
+        up: they are answered as cancelled.
         """
+        editor = self._server.editor
+        waiting: set[asyncio.Future[Any]] = set() if editor is None else {*editor.stop()}
         calls = {msg_id: call for msg_id, call in self._calls.items() if msg_id != self.msg_id}
         for msg_id, call in calls.items():
             if call.method != types.SHUTDOWN:
                 self._handle_cancel_notification(msg_id)
-        if waiting := [call.future for call in calls.values() if call.future is not None]:
+            if call.future is not None:
+                waiting.add(call.future)
+        if waiting:
             await asyncio.wait(waiting, timeout=timeout_s)
         for msg_id in calls.keys() & self._calls.keys():
             self._forget(msg_id)
@@ -272,8 +277,6 @@ class CouncilProtocol(LanguageServerProtocol):
         }
 
     async def _shut_down(self, _: NoParams) -> None:
-        if self._server.editor is not None:
-            self._server.editor.stop()
         await self.settle(SHUT_DOWN_S)
 
     def _serve(self, editor: Editor) -> None:

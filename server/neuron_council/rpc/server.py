@@ -103,8 +103,6 @@ class CouncilServer(LanguageServer):
 
     async def close(self) -> None:
         """Reply to what is in flight, and let the council go."""
-        if self.editor is not None:
-            self.editor.stop()
         await self.protocol.settle()
         if self._session is None or self._session.cancel():
             return
