@@ -48,6 +48,8 @@ _WAITING_CURES = frozenset({FailureKind.UNREACHABLE, FailureKind.NOT_LOADED})
 
 MOST_UNWRITTEN = 10_000
 """Verdicts that are kept in memory at most while the ledger cannot be written."""
+MOST_LOST = 5
+"""Tries from which on a claim, whose later loops lose every member each time, is settled by the loops before."""
 IDENTIFY_S = 0.3
 """Seconds that the models' digests are waited for: `unavailable` must be answered within 1.5 s (DESIGN)."""
 CONSTANTS = {
@@ -368,7 +370,7 @@ class Council:
         key = await self._key(due.pack)
         deadline_s = self._settings.council.deadline_s
         verdict, about = await self._judge(due.pack, None, deadline_s, lambda: False)
-        if verdict.outcome.status is Status.UNAVAILABLE or _waits_for_members(verdict.debate):
+        if verdict.outcome.status is Status.UNAVAILABLE or _waits_for_members(verdict.debate, due.attempts):
             return False
         cache_key = key if _may_answer_again(verdict.debate, verdict.report) else None
         kept = await self._keeper.write(
@@ -448,11 +450,13 @@ def _warned(verdict: Verdict, warnings: Sequence[str]) -> Verdict:
     return evolve(verdict, warnings=(*verdict.warnings, *warnings)) if warnings else verdict
 
 
-def _waits_for_members(debate: DebateResult) -> bool:
-    """Whether too few members could be asked, and enough of the others may be back later."""
+def _waits_for_members(debate: DebateResult, tries: int) -> bool:
+    """Whether too few members could be asked, and enough of the others may be back later; TRIES went before."""
+    if debate.lost:  # by chance; or always, where the prompt of a later loop is too long or ends a backend
+        return tries < MOST_LOST
     askable = sum(vote.was_askable for vote in debate.votes)
     away = sum(vote.failure is not None and vote.failure.kind in _WAITING_CURES for vote in debate.votes)
-    return debate.lost or askable < MIN_VALID_AGENTS <= askable + away
+    return askable < MIN_VALID_AGENTS <= askable + away
 
 
 def _may_answer_again(debate: DebateResult, report: VerificationReport) -> bool:

@@ -6,10 +6,11 @@ import asyncio
 import logging
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
 from neuron_council.errors import LedgerError
+from neuron_council.evidence.consensus import MIN_VALID_AGENTS
 from neuron_council.ledger.keeper import Keeper
 from neuron_council.ledger.ledger import Due
 from neuron_council.maker.adapter import Backend
@@ -33,11 +34,12 @@ class Reevaluator:
     """The background task of one server."""
 
     def __init__(
-        self, keeper: Keeper, backends: Sequence[Backend], judge: Judge, remind: Remind, idle: asyncio.Event
+        self, keeper: Keeper, backends: Mapping[Backend, int], judge: Judge, remind: Remind, idle: asyncio.Event
     ) -> None:
-        """JUDGE gets a claim and the lease's owner and says whether it is settled.
+        """BACKENDS are those of the board, each with the number of its members.
 
-        REMIND tells the client what is news in the ledger; IDLE is set while nobody waits.
+        JUDGE gets a claim and the lease's owner and says whether it is settled. REMIND tells the client what is news in
+        the ledger; IDLE is set while nobody waits.
         """
         self._keeper = keeper
         self._backends = backends
@@ -62,7 +64,7 @@ class Reevaluator:
                 pending = await self._keeper.do(lambda ledger: ledger.pending())
                 if not pending:
                     looks = 0
-                elif await self._is_anybody_home() and await self._work():
+                elif await self._is_quorum_home() and await self._work():
                     looks = 0
                     continue
             except LedgerError:
@@ -81,9 +83,11 @@ class Reevaluator:
                 return await self._news.wait()
         return False
 
-    async def _is_anybody_home(self) -> bool:
+    async def _is_quorum_home(self) -> bool:
+        """Whether enough members' backends answer; with fewer, those would be asked in vain, claim by claim."""
         states = await asyncio.gather(*(backend.state() for backend in self._backends))
-        return any(state.reachable for state in states)
+        home = (members for members, state in zip(self._backends.values(), states, strict=True) if state.reachable)
+        return sum(home) >= MIN_VALID_AGENTS
 
     async def _work(self) -> bool:
         """Judge the claim that is due longest; False where none is."""

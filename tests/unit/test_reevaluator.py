@@ -50,6 +50,7 @@ class Bench:
         self.home = home
         self.ledger = Ledger(home / FILE)
         self.backend = Away()
+        self.backends = {self.backend: 3}
         self.idle = asyncio.Event()
         self.idle.set()
         self.judged: list[str] = []
@@ -70,7 +71,7 @@ class Bench:
             return await self.answer(due, owner)
 
         async with closing(Keeper(self.home)) as keeper:
-            reevaluator = Reevaluator(keeper, [self.backend], judge, remind=self.remind, idle=self.idle)
+            reevaluator = Reevaluator(keeper, self.backends, judge, remind=self.remind, idle=self.idle)
             task = asyncio.create_task(reevaluator.run())
             self.tasks.append(task)
             try:
@@ -183,6 +184,19 @@ async def test_it_is_judged_when_the_backend_is_back(bench: Bench) -> None:
         bench.backend.reachable = True
         await until(lambda: not bench.ledger.pending())
     assert bench.judged == [TEA.claim]
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_too_few_at_home_are_not_asked(bench: Bench) -> None:
+    """One member would be asked for every claim in the queue, for as long as the others are away."""
+    one, other = Away(reachable=True), Away()
+    bench.backends = {one: 1, other: 2}
+    bench.queue(TEA.claim)
+    async with bench.running():
+        await until(lambda: len(other.asked) > 5)
+        assert bench.judged == []
+        other.reachable = True
+        await until(lambda: not bench.ledger.pending())
 
 
 async def test_a_person_goes_first(bench: Bench) -> None:
@@ -448,22 +462,19 @@ def in_part(*elsewhere: str) -> list[dict[str, Any]]:
     return [first, *({**entry, "base_url": url} for entry, url in zip(others, elsewhere, strict=True))]
 
 
-async def tried(stub: Stub) -> None:
-    """Wait until the queue was worked, and whether that settled it is known."""
-    await until(lambda: stub.votes(NEURON), within_s=10)
-    await until(lambda: stub.votes(NEURON)[0].end)
-    await asyncio.sleep(0.2)
-
-
 async def test_part_of_the_board_does_not_settle_what_the_rest_may_judge(stub: Stub, servers: Servers) -> None:
     away, _ = await servers(refusing_url())
     old = await away.verify(PACK)
     await away.close()
-    part, told = await servers(stub.url, member=in_part(refusing_url(), refusing_url()))
-    await tried(stub)
+    stub.script(models={model: {"fault": "close"} for model in (NEURON_FT, DOLPHIN)})
+    part, told = await servers(stub.url)
+    await until(lambda: stub.votes(NEURON), within_s=10)
+    await until(lambda: stub.votes(NEURON)[0].end)
+    await asyncio.sleep(0.2)
     assert (await part.health()).pending == 1
     assert (told, len((await part.list()).entries)) == ([], 1)
     await part.close()
+    stub.script()
     whole, told = await servers(stub.url)
     await whole.reevaluate()
     await until(lambda: told, within_s=10)
@@ -509,6 +520,29 @@ async def test_a_backend_that_goes_away_in_the_debate_leaves_the_claim_queued(st
     await council.reevaluate()
     await until(lambda: told, within_s=10)
     assert told[0].verdict.outcome.tags == ("verified",)
+
+
+@pytest.mark.usefixtures("hurry")
+@pytest.mark.parametrize("faults", [["overflow"], ["close", "close"]])  # what is closed is asked once more
+async def test_a_later_loop_that_loses_everybody_each_time_is_given_up(
+    stub: Stub, servers: Servers, faults: list[str]
+) -> None:
+    """What its members say to each other may never fit into their windows, or end the backend each time."""
+    away, _ = await servers(refusing_url())
+    await away.verify(PACK)
+    await away.close()
+    votes = {NEURON: "plausible", NEURON_FT: "uncertain", DOLPHIN: "confabulation"}
+    stub.script(
+        models={
+            model: {"by_call": [{"ballot": ballot}, *({"fault": fault} for fault in faults)] * 9}
+            for model, ballot in votes.items()
+        }
+    )
+    council, told = await servers(stub.url)
+    await until(lambda: told, within_s=10)
+    assert told[0].verdict.report.parked_reason == "no-quorum"
+    assert told[0].verdict.report.loop_count == 1
+    assert (await council.health()).pending == 0
 
 
 async def test_two_servers_settle_each_claim_once_and_both_clients_are_told(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
 from neuron_council.maker.adapter import Backend
 from neuron_council.maker.board import Board, BoundMember, Connections, MemberSpec
@@ -15,9 +15,13 @@ from neuron_council.maker.turn import Turns
 _AnyBackend = OllamaBackend | OpenAIBackend | EmbeddedBackend
 
 
-def seat(specs: Sequence[MemberSpec], connections: Connections) -> tuple[Board, tuple[Backend, ...]]:
-    """The board of SPECS in their order, and the backends behind it, each once. Opens no connection."""
+def seat(specs: Sequence[MemberSpec], connections: Connections) -> tuple[Board, Mapping[Backend, int]]:
+    """The board of SPECS in their order, and the backends behind it, each with the number of its members.
+
+    Opens no connection.
+    """
     backends: dict[tuple[str, str], _AnyBackend] = {}
+    members: Counter[Backend] = Counter()
     turns: defaultdict[tuple[str, str, str], Turns] = defaultdict(lambda: Turns(connections.max_parallel))
     seats = []
     for spec in specs:
@@ -26,9 +30,10 @@ def seat(specs: Sequence[MemberSpec], connections: Connections) -> tuple[Board, 
         if place not in backends:
             backends[place] = _backend(spec, url, connections, len(specs))
         adapter = backends[place].adapter(spec)
+        members[backends[place]] += 1
         timeout_s = connections.member_timeout_s if spec.timeout_s is None else spec.timeout_s
         seats.append(BoundMember(spec.member, adapter, timeout_s, turns[*place, spec.model], spec.persona))
-    return Board(tuple(seats)), tuple(backends.values())
+    return Board(tuple(seats)), members
 
 
 def _backend(spec: MemberSpec, url: str, connections: Connections, sharers: int) -> _AnyBackend:
