@@ -85,11 +85,6 @@ nil, and returns a list of arguments."
   :package-version '(neuron-council . "0.1.0")
   :group 'neuron-council)
 
-(defvar neuron-council-capture-claim-history nil
-  "Claims that were read from the user.")
-
-(defvar neuron-council-context-history)
-
 (defun neuron-council-capture-arguments (claim context)
   "Return arguments that store CLAIM and CONTEXT, which may be nil, as keywords."
   (append (list :text claim) (and context (list :context context))))
@@ -98,11 +93,10 @@ nil, and returns a list of arguments."
   "Return a claim, that in the region if it is active, and a context."
   (let ((claim (if (use-region-p)
                    (buffer-substring-no-properties (region-beginning) (region-end))
-                 (read-string "Remember: " nil 'neuron-council-capture-claim-history)))
-        (context (read-string "Context (empty for none): " nil 'neuron-council-context-history)))
+                 (read-string "Remember: " nil 'neuron-council-claim-history))))
     (when (string-blank-p claim)
       (user-error "There is nothing to remember"))
-    (list claim (unless (string-blank-p context) context))))
+    (list claim (neuron-council-verify-read-context))))
 
 ;;;###autoload
 (defun neuron-council-remember (claim context)

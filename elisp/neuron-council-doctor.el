@@ -571,7 +571,8 @@ ERRORS is what it wrote to stderr."
 
 (defface neuron-council-doctor-area '((t :inherit bold))
   "The heading of an area of the doctor's checks."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defconst neuron-council-doctor--areas
   '(("Emacs" . neuron-council-doctor--emacs)

@@ -19,7 +19,8 @@
 
 (defface neuron-council-progress '((t :inherit mode-line-emphasis))
   "The council's progress in the mode line."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defvar neuron-council-jobs--mode-line nil
   "What the mode line shows of jobs that nobody waits for, nil without such.")
@@ -117,13 +118,18 @@ It fits into a line, whatever a server says."
                         (and job (concat "  " (neuron-council-jobs-words job)))))))
       (complete-with-action action choices string predicate))))
 
+(defvar neuron-council-cancel-history nil
+  "What was cancelled, the newest first.")
+
 (defun neuron-council-jobs--read (&optional ask)
   "Return the job to cancel, read from the user where there are several.
 With ASK, it is read where there is but one, too."
   (let ((choices (neuron-council-jobs--choices)))
     (cond ((null choices) (user-error "The council is judging nothing"))
           ((not (or ask (cdr choices))) (cdar choices))
-          (t (cdr (assoc (completing-read "Cancel: " (neuron-council-jobs--table choices) nil t) choices))))))
+          (t (cdr (assoc (completing-read "Cancel: " (neuron-council-jobs--table choices) nil t nil
+                                           'neuron-council-cancel-history)
+                          choices))))))
 
 ;;;###autoload
 (defun neuron-council-cancel (job)

@@ -48,6 +48,9 @@
     (unavailable :tag "council-unavailable"))
   "What the list can be narrowed to, and how the ledger is asked for it.")
 
+(defvar neuron-council-list-filter-history nil
+  "What the list was narrowed to.")
+
 (defvar neuron-council-list-text-history nil
   "Texts that claims were searched for.")
 
@@ -401,7 +404,9 @@ Where there was no row before, point goes to the first one."
                          (propertize (concat "The ledger cannot be asked: " neuron-council-list--problem)
                                      'face 'error))
                         (neuron-council-list--cursor
-                         (format "%d shown, + for more" (hash-table-count neuron-council-list--rows)))))))
+                         (format "%d shown, %s for more" (hash-table-count neuron-council-list--rows)
+                                 (substitute-command-keys
+                                  "\\<neuron-council-list-mode-map>\\[neuron-council-list-more]")))))))
           " · ")))
   (force-mode-line-update))
 
@@ -757,10 +762,6 @@ Signal a `user-error' for no."
     (unless (y-or-n-p (format "%s %s? " what (if (cdr rows) (format "%d verdicts" (length rows)) "this verdict")))
       (user-error "Nothing was done"))))
 
-(defun neuron-council-list--read-note ()
-  "Return a note, read where there is a prefix argument, else nil."
-  (and current-prefix-arg (read-string "Note: ")))
-
 (defun neuron-council-list--review-each (verb decision rows note)
   "Record DECISION with NOTE on the verdicts of ROWS; VERB says so."
   (neuron-council-list--do
@@ -787,7 +788,7 @@ about once.  With a prefix argument, ask for NOTE."
   (interactive
    (let ((rows (neuron-council-list--decidable (neuron-council-list--chosen))))
      (neuron-council-list--confirm "Accept" rows)
-     (list rows (neuron-council-list--read-note)))
+     (list rows (neuron-council-review-read-note)))
    neuron-council-list-mode)
   (neuron-council-list--review-each "accepting" "accept" rows note))
 
@@ -800,7 +801,7 @@ With a prefix argument, ask for NOTE."
    (let* ((rows (neuron-council-list--decidable (neuron-council-list--chosen)))
           (held (delq nil (mapcar #'neuron-council-row-held rows))))
      (neuron-council-list--confirm (if held "Drop what is held for, and reject" "Reject") rows held)
-     (list rows (neuron-council-list--read-note)))
+     (list rows (neuron-council-review-read-note)))
    neuron-council-list-mode)
   (neuron-council-list--review-each "rejecting" "reject" rows note))
 
@@ -813,7 +814,7 @@ Several are asked about once.  With a prefix argument, ask for NOTE."
        (unless (memq (plist-get (car (neuron-council-row-held row)) :reason) '(rejected quarantined))
          (user-error "Only what a policy kept out or put into quarantine can be restored")))
      (neuron-council-list--confirm "Restore" rows)
-     (list rows (neuron-council-list--read-note)))
+     (list rows (neuron-council-review-read-note)))
    neuron-council-list-mode)
   (neuron-council-list--review-each "restoring" "accept" rows note))
 
@@ -947,7 +948,7 @@ The text that claims are searched for stays, but for `all'."
   (interactive
    (list (intern (completing-read "Show: " (mapcar (lambda (row) (symbol-name (car row)))
                                                    neuron-council-list--filters)
-                                  nil t nil nil "all")))
+                                  nil t nil 'neuron-council-list-filter-history "all")))
    neuron-council-list-mode)
   (neuron-council-list--check-mode)
   (setq neuron-council-list--filter filter)

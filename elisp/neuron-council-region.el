@@ -66,31 +66,36 @@ It does so while marks of `neuron-council-verify-buffer' are there;
 
 (defface neuron-council-pending '((t :inherit shadow :underline t))
   "Text that the council is judging."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-judged-verified
   '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "ForestGreen"))
     (t :inherit neuron-council-verified :underline t))
   "Judged text that every member and every lens let pass."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-judged-doubtful
   '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "DarkOrange"))
     (t :inherit neuron-council-doubtful :underline t))
   "Judged text with doubts."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-judged-flagged
   '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "Red1"))
     (t :inherit neuron-council-flagged :underline t))
   "Judged text that the council flagged."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-judged-unavailable
   '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "Gray50"))
     (t :inherit neuron-council-unavailable :underline t))
   "Text that could not be judged."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defconst neuron-council-region--looks
   '((neuron-council-verified neuron-council-judged-verified filled-rectangle)
@@ -394,14 +399,9 @@ is looked at."
       (user-error "There is no text to judge, a claim has letters or digits"))
     claim))
 
-(defvar neuron-council-context-history nil
-  "The contexts that were typed, the newest first.")
-
 (defun neuron-council-region-read-context ()
   "Read a context where there is a prefix argument; return nil for none."
-  (and current-prefix-arg
-       (let ((context (read-string "Context (empty for none): " nil 'neuron-council-context-history)))
-         (unless (equal context "") context))))
+  (and current-prefix-arg (neuron-council-verify-read-context)))
 
 (defun neuron-council-region--tell (verdict)
   "Say VERDICT in the echo area, on one line; the report has the whole."

@@ -29,6 +29,7 @@
 (autoload 'neuron-council-report-as-org "neuron-council-report-org")
 (autoload 'neuron-council-restore "neuron-council-review" nil t)
 (autoload 'neuron-council-review-possible-p "neuron-council-review")
+(autoload 'neuron-council-review-read-note "neuron-council-review")
 
 (defvar neuron-council-report-mode-map)
 
@@ -550,21 +551,17 @@ it.  Return the buffer, \"*neuron-council report*\"."
   (let ((verdict (neuron-council-report--shown)))
     (neuron-council-source-visit (plist-get verdict :source) (plist-get verdict :claim))))
 
-(defun neuron-council-report--note ()
-  "Return a note for a decision, asked for with a prefix argument."
-  (and current-prefix-arg (read-string "Note: ")))
-
 (defun neuron-council-report-accept (&optional note)
   "Accept the verdict as a person, with NOTE, and store the memory kept with it.
 With a prefix argument, ask for NOTE."
-  (interactive (list (neuron-council-report--note)) neuron-council-report-mode)
+  (interactive (list (neuron-council-review-read-note)) neuron-council-report-mode)
   (neuron-council-accept (neuron-council-report--shown-id) note)
   (neuron-council-report--revert))
 
 (defun neuron-council-report-reject (&optional note)
   "Reject the verdict as a person, with NOTE, and drop the memory kept with it.
 With a prefix argument, ask for NOTE.  Where a memory is kept, ask first."
-  (interactive (list (neuron-council-report--note)) neuron-council-report-mode)
+  (interactive (list (neuron-council-review-read-note)) neuron-council-report-mode)
   (let ((id (neuron-council-report--shown-id)))
     (when (and (neuron-council-report--held id)
                (not (y-or-n-p "Reject it, and drop the memory that is kept? ")))
@@ -575,7 +572,7 @@ With a prefix argument, ask for NOTE.  Where a memory is kept, ask first."
 (defun neuron-council-report-restore (&optional note)
   "Store the memory that a policy rejected or quarantined, with NOTE.
 With a prefix argument, ask for NOTE."
-  (interactive (list (neuron-council-report--note)) neuron-council-report-mode)
+  (interactive (list (neuron-council-review-read-note)) neuron-council-report-mode)
   (neuron-council-restore (neuron-council-report--shown-id) note)
   (neuron-council-report--revert))
 
@@ -599,9 +596,8 @@ another one."
       (user-error "The text of this claim is not at hand"))
     (cond
      (ask
-      (let ((context (read-string "Context (empty for none): "
-                                  (let ((known (plist-get verdict :context))) (and (stringp known) known)))))
-        (neuron-council-report--judge verdict (unless (equal context "") context))))
+      (let ((known (plist-get verdict :context)))
+        (neuron-council-report--judge verdict (neuron-council-verify-read-context (and (stringp known) known)))))
      ((plist-member verdict :context)
       (neuron-council-report--judge verdict (plist-get verdict :context)))
      (t

@@ -40,6 +40,16 @@ error in one is caught, logged and shown; it undoes nothing."
 
 ;;;; Choosing
 
+(defvar neuron-council-note-history nil
+  "The notes to decisions that were typed, the newest first.")
+
+(defvar neuron-council-verdict-history nil
+  "The claims or ids by which verdicts were chosen, the newest first.")
+
+(defun neuron-council-review-read-note ()
+  "Return a note for a decision, read where there is a prefix argument, else nil."
+  (and current-prefix-arg (read-string "Note: " nil 'neuron-council-note-history)))
+
 (defun neuron-council-review--label (verdict)
   "Return the claim of VERDICT on one line."
   (truncate-string-to-width (neuron-council-verdict-plain (plist-get verdict :claim)) 70 nil nil t))
@@ -68,7 +78,7 @@ OTHER non-nil, an id that is typed will do too."
                                           '(metadata (category . neuron-council-verdict)
                                                      (display-sort-function . identity))
                                         (complete-with-action action choices text predicate)))
-                                    nil (not other)))
+                                    nil (not other) nil 'neuron-council-verdict-history))
            (verdict (cdr (assoc choice choices))))
       (if verdict (plist-get verdict :id) choice))))
 
@@ -113,7 +123,7 @@ for with a prefix argument."
     (unless choices
       (user-error "Nothing at hand awaits this decision; M-x neuron-council lists what the ledger has"))
     (list (neuron-council-review--choose prompt choices (and others t))
-          (and current-prefix-arg (read-string "Note: ")))))
+          (neuron-council-review-read-note))))
 
 ;;;; Deciding
 

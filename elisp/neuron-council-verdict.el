@@ -50,19 +50,23 @@ council is cut off.  SINCE is when the wait began."
 
 (defface neuron-council-verified '((t :inherit success))
   "A claim that every member and every lens let pass."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-doubtful '((t :inherit warning))
   "A claim with doubts: a split vote, or one that is left to a person."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-flagged '((t :inherit error))
   "A claim that the council flagged."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-unavailable '((t :inherit shadow))
   "A claim that could not be judged."
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 (defconst neuron-council-verdict--faces
   '(("council-unavailable" . neuron-council-unavailable)

@@ -18,6 +18,19 @@
   "Return how many characters the field NAME may have, `claim' or `context'."
   (alist-get name neuron-council-verify--limits))
 
+;;;; What a person types
+
+(defvar neuron-council-claim-history nil
+  "The claims that were typed, the newest first.")
+
+(defvar neuron-council-context-history nil
+  "The contexts that were typed, the newest first.")
+
+(defun neuron-council-verify-read-context (&optional initial)
+  "Return a context, read from the user with INITIAL; nil where it is blank."
+  (let ((context (read-string "Context (empty for none): " initial 'neuron-council-context-history)))
+    (unless (string-match-p "\\`[[:space:]]*\\'" context) context)))
+
 ;;;; Hooks
 
 (defcustom neuron-council-before-verify-functions nil

@@ -79,9 +79,12 @@
   :prefix "neuron-council-")
 
 ;; Customize shows the options of files that are not loaded yet, too.
-(put 'neuron-council 'custom-loads
-     '(neuron-council-claims neuron-council-doctor neuron-council-format neuron-council-guard neuron-council-install
-       neuron-council-list neuron-council-org neuron-council-region neuron-council-report neuron-council-review))
+;;;###autoload
+(dolist (part '(neuron-council
+                neuron-council-claims neuron-council-doctor neuron-council-format neuron-council-guard
+                neuron-council-install neuron-council-list neuron-council-org neuron-council-region
+                neuron-council-report neuron-council-review))
+  (custom-add-load 'neuron-council part))
 
 ;;;###autoload
 (defun neuron-council-verify (claim &optional context)
@@ -97,10 +100,8 @@ judged (too long, without a letter), else `neuron-council-error', of which
 the former is a child.
 
 Interactively, read both and show the verdict."
-  (interactive
-   (list (read-string "Claim: ")
-         (let ((context (read-string "Context (empty for none): " nil 'neuron-council-context-history)))
-           (unless (equal context "") context))))
+  (interactive (list (read-string "Claim: " nil 'neuron-council-claim-history)
+                     (neuron-council-verify-read-context)))
   (let ((id (neuron-council-verify-new-id)))
     (if (not (called-interactively-p 'interactive))
         (neuron-council-verify-wait claim context id)
@@ -118,7 +119,8 @@ They are `council-verify', `council-verify-async', `council-verify-region',
 name that something else has taken is left alone.  Set this before the
 package is loaded."
   :type 'boolean
-  :group 'neuron-council)
+  :group 'neuron-council
+  :package-version '(neuron-council . "0.1.0"))
 
 ;;;###autoload (autoload 'council-verify "neuron-council" nil t)
 ;;;###autoload (autoload 'council-verify-async "neuron-council")

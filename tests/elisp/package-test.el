@@ -135,6 +135,62 @@
     (should-not (widget-apply type :match "program serve")))
   (should (equal neuron-council-timeout 75)))
 
+(defun neuron-council-test-calls (function form)
+  "Return the calls of FUNCTION in FORM."
+  (let ((found nil))
+    (when (consp form)
+      (when (and (eq (car form) function) (proper-list-p form)) (push form found))
+      (while (consp form)
+        (setq found (append (neuron-council-test-calls function (pop form)) found))))
+    found))
+
+(ert-deftest neuron-council-test-package-prompts-have-histories ()
+  "Whatever reads a line from the user keeps it in a history of the package."
+  (let ((prompts 0))
+    (dolist (file neuron-council-test-sources)
+      (with-temp-buffer
+        (insert-file-contents file)
+        (let ((forms (read (concat "(" (buffer-string) ")"))))
+          (pcase-dolist (`(,function . ,place) '((read-string . 3) (completing-read . 6)))
+            (dolist (call (neuron-council-test-calls function forms))
+              (setq prompts (1+ prompts))
+              (ert-info ((format "%s: %S" (file-name-nondirectory file) call))
+                (let ((history (nth place call)))
+                  (should (eq (car-safe history) 'quote))
+                  (should (string-match-p "\\`neuron-council-.*-history\\'" (symbol-name (cadr history)))))))))))
+    (should (> prompts 5))))
+
+(ert-deftest neuron-council-test-package-options-and-faces-say-since-when ()
+  (dolist (file neuron-council-test-sources)
+    (with-temp-buffer
+      (insert-file-contents file)
+      (dolist (form (read (concat "(" (buffer-string) ")")))
+        (when (memq (car-safe form) '(defcustom defface))
+          (ert-info ((format "%s: %s" (file-name-nondirectory file) (cadr form)))
+            (should (memq :package-version form))
+            (should (memq :group form))))))))
+
+(ert-deftest neuron-council-test-package-customize-knows-all-options ()
+  "It shows the options of parts that are not loaded, whoever adds others."
+  (let ((all nil))
+    (dolist (file neuron-council-test-sources)
+      (with-temp-buffer
+        (insert-file-contents file)
+        (while (re-search-forward "^(def\\(?:custom\\|face\\) \\(\\S-+\\)" nil t)
+          (push (intern (match-string 1)) all))))
+    ;; Emacs 30 says something of its own before.
+    (should (string-suffix-p
+             "lacks (theirs)"
+             (neuron-council-test-emacs
+              '(put 'neuron-council 'custom-loads '(theirs))
+              '(require 'neuron-council)
+              ;; There is no such file, so whoever sees it last has lost nothing.
+              `(let ((lacking (memq 'theirs (get 'neuron-council 'custom-loads))))
+                 (custom-load-symbol 'neuron-council)
+                 (dolist (symbol ',all)
+                   (unless (assq symbol (get 'neuron-council 'custom-group)) (push symbol lacking)))
+                 (princ (format "lacks %s" lacking))))))))
+
 (ert-deftest neuron-council-test-package-names ()
   "Every definition has the package's prefix."
   (dolist (file neuron-council-test-sources)
