@@ -8,7 +8,7 @@ from neuron_council.evidence.ballot import Label
 from neuron_council.evidence.debate import DebateResult, Loop, ParkedReason, Vote
 from neuron_council.evidence.failure import Failure, FailureKind
 from neuron_council.evidence.pack import ContextPack
-from neuron_council.rpc.report import PARKED, render
+from neuron_council.rpc.report import PARKED, plain, render
 from verdicts import BOARD, decided, judged, unavailable
 
 
@@ -63,3 +63,22 @@ def test_what_a_person_may_decide_says_how(votes, is_open):
     steps = [f"to decide it: neuron-council review {verdict.id} accept|reject"] if is_open else []
     assert next_step(verdict) == steps
     assert render_answer(verdict).splitlines()[-1] == (steps or [f"id: {verdict.id}"])[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a\x1b[31mb\x7f\x85", "a^[[31mb^?\\u0085"),
+        ("a\u202eb\u2066c\u200fd", "a\\u202eb\\u2066c\\u200fd"),
+        ("hid\u200bden, so\xadft, \u2060w\ufff9r", "hid\\u200bden, so\\u00adft, \\u2060w\\ufff9r"),
+        ("\U000e0041tag", "\\ue0041tag"),
+        ("vo\u200dte \ufe0f", "vo\\u200dte \\ufe0f"),
+        ("👩\u200d🚀 ❤\ufe0f ©\ufe0f 1\ufe0f\u20e3", "👩\u200d🚀 ❤\ufe0f ©\ufe0f 1\ufe0f\u20e3"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("👩\u200d\u200d", "👩\u200d\\u200d"),
+        (" two\r\n\tlines ", "two lines"),
+        ("\u200dfirst", "\\u200dfirst"),
+    ],
+)
+def test_nothing_acts_or_hides_in_plain_text(text, said):
+    assert plain(text) == said

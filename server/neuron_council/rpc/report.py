@@ -31,16 +31,20 @@ MOST_SAID = 200
 """Characters of what is quoted in a message beside a text at most."""
 
 _WHITE_SPACE = re.compile(r"[ \t\n\r\f\v]+")
-# The control characters, the separators of lines, and the marks that turn the direction of what follows.
-_ACTING = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]",
+# The control characters, the separators of lines, the marks that turn the direction of what follows, and whatever
+# takes part in a text and is not seen, which Unicode calls default ignorable; as in neuron-council-text.el.
+_MISLEADING = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_JOINERS = "\u200c\u200d\u180b\u180c\u180d\u180f\ufe0e\ufe0f"
+"""Characters that join or vary what they stand behind, in emoji and in the scripts from Arabic on."""
 _BACKTICKS = re.compile("`+")
 
 
 def plain(text: str) -> str:
-    """TEXT on one line, with a visible form of each character that could act on a display, `^[` or `\\u202e`."""
-    return _ACTING.sub(_visible, _WHITE_SPACE.sub(" ", text).strip(" "))
+    """TEXT on one line, with a visible form of each character that acts on a display or hides, `^[` or `\\u202e`."""
+    return _MISLEADING.sub(_visible, _WHITE_SPACE.sub(" ", text).strip(" "))
 
 
 def shortened(text: str, most: int) -> str:
@@ -85,7 +89,7 @@ def hover(verdict: Verdict, *, is_markdown: bool) -> str:
     report = "\n".join(shortened(line, MOST_COLUMNS) for line in render(verdict).split("\n"))
     if not is_markdown:
         return report
-    fence = "`" * max(3, *(len(run) + 1 for run in _BACKTICKS.findall(report)), 3)
+    fence = "`" * max([3, *(len(run) + 1 for run in _BACKTICKS.findall(report))])
     heading = f"**Neuron Council: {verdict.outcome.status.value}, confidence {verdict.outcome.confidence:.2f}**"
     return f"{heading}\n\n{fence}text\n{report}\n{fence}"
 
@@ -127,7 +131,15 @@ def _against(verdict: Verdict) -> Iterator[str]:
 
 
 def _visible(found: re.Match[str]) -> str:
+    if found[0] in _JOINERS and _has_work(found.string, found.start()):
+        return found[0]
     code = ord(found[0])
     if code < 0x20:
         return f"^{chr(code + 64)}"
     return "^?" if code == 0x7F else f"\\u{code:04x}"
+
+
+def _has_work(text: str, at: int) -> bool:
+    """Whether the joiner of TEXT at AT stands behind what can be joined or varied; elsewhere it serves to hide."""
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    return (before >= "\u0600" or before in ("©", "®") or after == "\u20e3") and not _MISLEADING.match(before)
