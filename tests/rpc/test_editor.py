@@ -614,6 +614,19 @@ async def test_versions_are_told_to_clients_that_read_them(new):
 # The claim that nobody could judge, judged later
 
 
+async def test_a_change_without_a_version_outdates_what_was_offered(new):
+    bench = await new.open({"textDocument": {"publishDiagnostics": {"versionSupport": True}}})
+    argument = bench.actions(TEA)[0]["arguments"][0]
+    bench.edit((at(2, 0, 2, 3), "Gin"), version=None)
+    bench.run(argument)
+    assert bench.said() == ["The council was not asked: the text has changed since. Select it again."]
+    bench.run(bench.actions(TEA)[0]["arguments"][0])
+    await bench.settled()
+    pending, judged = (each["params"] for each in bench.take(PUBLISH))
+    assert len(judged["diagnostics"]) == 1
+    assert "version" not in {**pending, **judged}
+
+
 @pytest.mark.parametrize("knows", [True, False])
 async def test_a_new_verdict_takes_the_place_of_the_one_it_supersedes(new, knows):
     editor = await new.open({**CAPABILITIES, "experimental": {"neuronCouncil": knows}})

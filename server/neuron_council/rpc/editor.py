@@ -113,10 +113,13 @@ class _Mark:
 
 @define(eq=False)
 class _Open:
-    """An open document with its marks. `shown` says whether the client has diagnostics of it."""
+    """An open document with its marks. `shown` says whether the client has diagnostics of it.
+
+    `version` is None after a change that named none.
+    """
 
     uri: str
-    version: int
+    version: int | None
     document: Document
     marks: list[_Mark] = field(factory=list)
     shown: bool = False
@@ -209,8 +212,7 @@ class Editor:
     def _change(self, params: ChangeParams) -> None:
         if (opened := self._documents.get(params.text_document.uri)) is None:
             return
-        if (version := params.text_document.version) is not None:
-            opened.version = version
+        opened.version = params.text_document.version
         self._edit(opened, (structure(change, Change) for change in params.content_changes))
 
     def _close(self, uri: str) -> None:
@@ -396,7 +398,7 @@ class Editor:
         marks = [mark for mark in opened.marks if mark.verdict is not None or not self._client.shows_progress]
         diagnostics = [self._diagnostic(opened.document, mark) for mark in marks]
         opened.shown = bool(diagnostics)
-        version = {"version": opened.version} if self._client.takes_versions else {}
+        version = {"version": opened.version} if self._client.takes_versions and opened.version is not None else {}
         params = {"uri": opened.uri, **version, "diagnostics": diagnostics}
         self._line.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
