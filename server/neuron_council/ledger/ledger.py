@@ -243,25 +243,7 @@ class Ledger:
         has decided on, or those that nobody has. CURSOR is a page's `next_cursor`; one that is none counts from the
         beginning. COUNTS asks for those of the whole ledger too.
         """
-        wheres: list[str] = []
-        values: list[str | float] = []
-        if tag is not None:
-            wheres.append("tag.tag = ?")
-            values.append(tag)
-        if status is not None:
-            wheres.append("verdict.status = ?")
-            values.append(status)
-        for bound, sign in ((since, ">="), (until, "<=")):
-            if bound is not None:
-                wheres.append(f"verdict.at {sign} ?")
-                values.append(bound)
-        if reviewed is not None:
-            wheres.append(f"review.verdict IS {'NOT ' if reviewed else ''}NULL")
-        if text and len(text) > MAX_CLAIM:
-            wheres.append("0")
-        elif text:
-            wheres.append("verdict.claim LIKE ? ESCAPE '\\'")
-            values.append(f"%{_LIKE_SPECIAL.sub(lambda found: chr(92) + found[0], text)}%")
+        wheres, values = _conditions(tag, status, text, since, until, reviewed)
         order = "tag.verdict" if tag is not None else "verdict.seq"
         if cursor is not None and cursor.isascii() and cursor.isdigit():
             wheres.append(f"{order} < ?")
@@ -456,6 +438,36 @@ _ENTRY = (
     "latency_ms, supersedes, review.decision, review.note, review.at"
 )
 _PENDING = "SELECT count(DISTINCT pack) FROM pending"
+
+
+def _conditions(
+    tag: str | None,
+    status: str | None,
+    text: str | None,
+    since: float | None,
+    until: float | None,
+    reviewed: bool | None,
+) -> tuple[list[str], list[str | float]]:
+    """The conditions of a list, and the values for their places, in order; see Ledger.list."""
+    wheres: list[str] = []
+    values: list[str | float] = []
+    for value, condition in (
+        (tag, "tag.tag = ?"),
+        (status, "verdict.status = ?"),
+        (since, "verdict.at >= ?"),
+        (until, "verdict.at <= ?"),
+    ):
+        if value is not None:
+            wheres.append(condition)
+            values.append(value)
+    if reviewed is not None:
+        wheres.append(f"review.verdict IS {'NOT ' if reviewed else ''}NULL")
+    if text and len(text) > MAX_CLAIM:
+        wheres.append("0")
+    elif text:
+        wheres.append("verdict.claim LIKE ? ESCAPE '\\'")
+        values.append(f"%{_LIKE_SPECIAL.sub(lambda found: chr(92) + found[0], text)}%")
+    return wheres, values
 
 
 def _count(db: sqlite3.Connection, statement: str) -> int:
