@@ -20,6 +20,8 @@ def test_a_request_a_notification_and_replies_are_told_apart():
     assert message.read(b'{"jsonrpc":"2.0","method":"m","params":[1]}') == Notification("m", [1])
     assert message.read(b'{"jsonrpc":"2.0","id":1,"result":null}') == Response(1, is_result=True)
     assert message.read(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}') == Response(1, is_result=False)
+    complaint = message.failure(None, -32700, "the body is not JSON")
+    assert message.read(complaint) == Response(None, is_result=False)
 
 
 def test_unknown_keys_are_passed_over_and_nested_messages_are_data():

@@ -34,9 +34,9 @@ class Notification:
 
 @frozen
 class Response:
-    """A reply to a request of ours, and whether it is a result."""
+    """A reply to a request of ours, and whether it is a result; an error about what could not be read has no id."""
 
-    id: MessageId
+    id: MessageId | None
     is_result: bool
 
 
@@ -58,6 +58,8 @@ def read(body: bytes) -> Request | Notification | Response:
     if not isinstance(message, dict):
         raise MessageError(None, JsonRpcInvalidRequest("a message is one JSON object; batches are not served"))
     ident = message.get("id")
+    if ident is None and "error" in message and "method" not in message:
+        return Response(None, is_result=False)  # to answer it with an error could go on for ever
     if not is_id(ident):
         if "id" in message:
             raise MessageError(None, JsonRpcInvalidRequest("id: must be a string or a whole number of 64 bits"))

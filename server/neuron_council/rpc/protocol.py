@@ -186,7 +186,7 @@ class CouncilProtocol(LanguageServerProtocol):
             self.state = State.ENDING
 
     def _take_response(self, response: Response) -> None:
-        answer = self._asked.get(response.id)
+        answer = None if response.id is None else self._asked.get(response.id)
         if answer is None or answer.done():
             log.debug("ignored a reply that nobody waits for")
         else:
