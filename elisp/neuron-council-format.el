@@ -139,8 +139,7 @@ Emacs does, as with some emoji, these would run over into the next."
 
 (defun neuron-council-format--lines (value width &optional face)
   "Return VALUE as lines of WIDTH columns under a heading, in FACE."
-  (let ((lines (neuron-council-text-fold (if (stringp value) value (neuron-council-verdict-plain value))
-                                         "    " width)))
+  (let ((lines (neuron-council-text-fold (neuron-council-verdict-text value) "    " width)))
     (if face (neuron-council-format--in-face face lines) lines)))
 
 (defun neuron-council-format--hang (first text width)
@@ -380,16 +379,17 @@ Where a fold has parted it, there is nothing to mark."
 
 (defun neuron-council-format--bars (rows width)
   "Return ROWS, names and milliseconds, as aligned lines of WIDTH columns."
-  (let* ((room (max 10 (- width 36)))
-         (names (mapcar (lambda (row) (truncate-string-to-width (car row) 20 nil nil t)) rows))
+  (let* ((widest (max 6 (min 20 (- width 20))))
+         (names (mapcar (lambda (row) (truncate-string-to-width (car row) widest nil nil t)) rows))
          (longest (apply #'max 1 (mapcar #'cdr rows)))
-         (column (apply #'max 0 (mapcar #'string-width names))))
+         (column (apply #'max 0 (mapcar #'string-width names)))
+         (room (max 1 (min 30 (- width column 16)))))
     (mapconcat
      (lambda (row)
        (let ((name (pop names)))
          (concat "    " name (make-string (- column (string-width name)) ?\s)
                  (format " %9s " (neuron-council-format--seconds (cdr row)))
-                 (propertize (make-string (max 1 (round (* (min room 30) (/ (cdr row) (float longest))))) ?=)
+                 (propertize (make-string (max 1 (round (* room (/ (cdr row) (float longest))))) ?=)
                              'face 'neuron-council-figures)
                  "\n")))
      rows "")))

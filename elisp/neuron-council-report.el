@@ -69,7 +69,7 @@
   "Return how many columns a line may have."
   (let ((window (get-buffer-window nil t)))
     (if window
-        (max 40 (min neuron-council-report--widest (1- (window-body-width window))))
+        (max 20 (min neuron-council-report--widest (1- (window-body-width window))))
       80)))
 
 (defun neuron-council-report--held (id)
@@ -438,6 +438,7 @@ Everything a model or a stranger wrote stands in it as plain text.
 \\{neuron-council-report-mode-map}"
   (buffer-disable-undo)
   (setq-local truncate-lines nil
+              word-wrap t
               ;; A claim in Hebrew stands where every claim does.
               bidi-paragraph-direction 'left-to-right
               bookmark-make-record-function #'neuron-council-report--bookmark

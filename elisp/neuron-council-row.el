@@ -122,8 +122,7 @@ That of `tabulated-list-mode' would let what models wrote act on it."
 
 (defun neuron-council-row--claim (verdict)
   "Return the beginning of the claim of VERDICT on one line."
-  (let* ((claim (plist-get verdict :claim))
-         (text (cond ((stringp claim) claim) (claim (format "%s" claim)) (t "")))
+  (let* ((text (neuron-council-verdict-text (plist-get verdict :claim)))
          (long (> (length text) neuron-council-row--claim-size))
          (plain (neuron-council-text-plain (if long (substring text 0 neuron-council-row--claim-size) text))))
     (neuron-council-row--explained "Claim" (propertize (if long (concat plain "…") plain) 'mouse-face 'highlight))))

@@ -87,9 +87,22 @@ council is cut off.  SINCE is when the wait began."
       (when (member (car row) (neuron-council-verdict-tags verdict))
         (setq face (cdr row))))))
 
-(defun neuron-council-verdict-plain (text)
-  "Return TEXT of a verdict as plain text, an empty string for nil."
-  (if text (neuron-council-text-plain (format "%s" text)) ""))
+(defconst neuron-council-verdict--longest 50000
+  "Characters of one text of a verdict that are shown.
+The longest that the server takes, a context, has 24,000.")
+
+(defun neuron-council-verdict-text (value)
+  "Return VALUE of a verdict as text, an empty string for nil.
+What is too long to be shown is cut off, and its length is told."
+  (let* ((text (cond ((stringp value) value) (value (format "%s" value)) (t "")))
+         (more (- (length text) neuron-council-verdict--longest)))
+    (if (> more 0)
+        (format "%s ... (%d characters more)" (substring text 0 neuron-council-verdict--longest) more)
+      text)))
+
+(defun neuron-council-verdict-plain (value)
+  "Return VALUE of a verdict as plain text, an empty string for nil."
+  (neuron-council-text-plain (neuron-council-verdict-text value)))
 
 (defun neuron-council-verdict-brief (verdict)
   "Return confidence and tags of VERDICT, in a few words."
@@ -126,11 +139,11 @@ It runs a moment after the change, once for all changes of that moment.")
                                                             #'run-hooks 'neuron-council-verdicts-hook))))))
 
 (defun neuron-council-verdict-find (id)
-  "Return the verdict ID if it is at hand, else nil."
-  (let ((found nil))
-    (dolist (verdict neuron-council-verdicts found)
-      (when (equal id (plist-get verdict :id))
-        (setq found verdict)))))
+  "Return the verdict ID if it is at hand, else nil; nil is no id."
+  (let ((rest (and id neuron-council-verdicts)))
+    (while (and rest (not (equal id (plist-get (car rest) :id))))
+      (setq rest (cdr rest)))
+    (car rest)))
 
 (defconst neuron-council-verdict--notes '(:context :source :fate)
   "What this Emacs may know of a verdict besides the server's answer.

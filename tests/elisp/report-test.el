@@ -131,6 +131,40 @@ PATH is a list of keywords and numbers."
     (should (string-match-p "A claim" text))
     (should-not (string-match-p "Votes\\|Lenses\\|Dissent\\|Challenge" text))))
 
+(ert-deftest neuron-council-test-report-of-megabytes ()
+  "However long a text is, it is shown soon, and that it goes on is said."
+  (dolist (path '((:claim) (:summary) (:tags 0) (:votes 0 :member) (:votes 0 :rationale) (:report :challenge :quote)
+                  (:report :lenses 0 :findings 0 :evidence)))
+    (let ((verdict (copy-tree neuron-council-test-parked)))
+      (setcar (neuron-council-test-path verdict path) (make-string 1000000 #x202e))
+      (let (text)
+        (should (< (neuron-council-test-seconds (setq text (neuron-council-format-verdict verdict))) 2))
+        (should (string-match-p "\\.\\.\\. (950000 characters more)" (replace-regexp-in-string "\n +" " " text)))))))
+
+(ert-deftest neuron-council-test-report-in-a-narrow-window ()
+  (save-window-excursion
+    (delete-other-windows)
+    (split-window-horizontally 30)
+    (neuron-council-test-clean
+      (let ((display-buffer-overriding-action '(display-buffer-same-window)))
+        (neuron-council-report-show neuron-council-test-parked)
+        (should (< (window-body-width) 40))
+        (should word-wrap)
+        (goto-char (point-min))
+        (while (not (eobp))
+          (unless (looking-at-p " +\\[Accept")
+            (end-of-line)
+            (should (<= (current-column) (window-body-width))))
+          (forward-line))))))
+
+(ert-deftest neuron-council-test-report-of-a-verdict-without-an-id ()
+  "Whatever else has none, it is this one that is shown."
+  (neuron-council-test-clean
+    (neuron-council-verdict-add (append '(:id nil :claim "Another claim") neuron-council-test-parked))
+    (save-window-excursion
+      (neuron-council-report-show (append '(:id nil :claim "The claim at hand") neuron-council-test-parked))
+      (should (string-match-p "The claim at hand" (buffer-string))))))
+
 (ert-deftest neuron-council-test-report-lines-keep-to-the-width ()
   (let ((verdict (copy-tree neuron-council-test-parked)))
     (setf (plist-get verdict :claim) (apply #'concat (make-list 300 "東京 and words ")))
