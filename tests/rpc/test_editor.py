@@ -640,6 +640,16 @@ async def test_a_new_verdict_takes_the_place_of_the_one_it_supersedes(new, knows
     assert len(editor.take("council/reevaluated")) == (2 if knows else 0)
 
 
+async def test_nothing_is_published_behind_a_shutdown(editor):
+    await editor.verify()
+    old = editor.take(PUBLISH)[0]["params"]["diagnostics"][0]["data"]["id"]
+    editor.send(1, "shutdown")
+    await editor.settled()
+    later = verdict(ContextPack("Tea is a drink."), ident="00000000-0000-4000-8000-000000000000")
+    editor.council.announce(type("News", (), {"old": old, "verdict": later}))
+    assert editor.shown() is None
+
+
 # What is odd
 
 

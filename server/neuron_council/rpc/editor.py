@@ -177,10 +177,11 @@ class Editor:
             mark.stop()
 
     def stop(self) -> Set[asyncio.Task[None]]:
-        """Publish nothing any more, and stop every judgement; their tasks, which soon end."""
+        """Forget every document, and stop every judgement; their tasks, which soon end. Nothing is published any more."""
         for opened in self._documents.values():
             opened.silence()
             opened.shown = False
+        self._documents.clear()
         for task in self._tasks:
             task.cancel()
         return frozenset(self._tasks)

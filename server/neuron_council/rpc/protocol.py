@@ -140,7 +140,7 @@ class CouncilProtocol(LanguageServerProtocol):
     async def settle(self, timeout_s: float = SETTLE_S) -> None:
         """Cancel every request in flight but a `shutdown`, and wait until all but the caller's have their reply.
 
-        What an editor has judged is stopped with them. Requests that have no reply after TIMEOUT_S seconds are given
+        What is being judged for an editor is stopped too. Requests that have no reply after TIMEOUT_S seconds are given
         up: they are answered as cancelled.
         """
         editor = self._server.editor
