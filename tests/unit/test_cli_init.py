@@ -194,6 +194,15 @@ def test_a_file_that_is_kept_is_its_owner_s_alone(shell, ollama, is_link):
     assert kept.stat().st_mode & 0o777 == (0o644 if is_link else 0o600)
 
 
+def test_a_folder_in_the_place_of_the_file_is_kept_as_it_is(shell, ollama):
+    ollama(*THREE)
+    (shell.home / "council.toml").mkdir(parents=True)
+    (shell.home / "council.toml" / "mine").touch()
+    assert shell("init", "--force").code == 0
+    assert (shell.home / "council.toml.old" / "mine").exists()
+    assert (shell.home / "council.toml.old").stat().st_mode & 0o111
+
+
 def test_too_few_models_say_what_to_install(shell, ollama):
     ollama(*THREE[:2])
     said = shell("init")

@@ -138,8 +138,8 @@ def _write(path: Path, text: str) -> Path | None:
 
 
 def _keep(path: Path) -> Path:
-    """Move the file at PATH to a name that nothing has; it becomes its owner's alone, unless it is only a link."""
-    if not path.is_symlink():
+    """Move what is at PATH to a name that nothing has; a file, not a link to one, becomes its owner's alone."""
+    if path.is_file() and not path.is_symlink():
         path.chmod(0o600)
     number = 1
     while os.path.lexists(kept := path.with_name(f"{path.name}.old{'' if number == 1 else f'-{number}'}")):
