@@ -48,6 +48,9 @@ A failure is logged and shown by the names of both."
   (condition-case problem
       (progn (apply function arguments) t)
     ((error quit)
+     ;; Where C-g is not held back, somebody waits here and has pressed it.
+     (when (and (eq (car problem) 'quit) (not inhibit-quit))
+       (signal 'quit nil))
      (let ((name (if (symbolp function) function "a function")))
        (neuron-council-log "Error in %s of `%s': %s" name hook (car problem))
        (message "Neuron Council: error in %s of `%s': %s" name hook (neuron-council-errors-text problem)))
@@ -55,8 +58,9 @@ A failure is logged and shown by the names of both."
 
 (defun neuron-council-errors-run-hook (hook &rest arguments)
   "Run the abnormal HOOK, a symbol, with ARGUMENTS.
-What one function signals keeps no other from being called.  Return
-non-nil when there is a function and none of them failed."
+What one function signals keeps no other from being called, but
+\\[keyboard-quit] of who waits for them goes through.  Return non-nil when
+there is a function and none of them failed."
   (let ((called nil) (failed nil))
     (run-hook-wrapped hook (lambda (function)
                              (setq called t)

@@ -157,17 +157,22 @@
   "Quit, as a function does in which somebody presses \\[keyboard-quit]."
   (signal 'quit nil))
 
+(defun neuron-council-test-verify-and-store (claim context _)
+  "Have CLAIM judged against CONTEXT, and store the tags of the verdict when it is in."
+  (neuron-council-verify-async claim context
+                               (lambda (verdict)
+                                 (neuron-council-test-store nil :council-tags (plist-get verdict :tags)))))
+
 (ert-deftest neuron-council-test-verify-hooks-that-fail ()
   "They are named, keep no other function from being called, and lose no memory."
   (neuron-council-test-with nil
     (dolist (hook '(neuron-council-before-verify-functions neuron-council-after-verdict-functions))
-      (dolist (failing (list #'neuron-council-test-quitting (lambda () "takes no argument")))
-        (dolist (capture (list #'capture-memory-with-council
-                               (lambda (claim context _)
-                                 (neuron-council-verify-async
-                                  claim context
-                                  (lambda (verdict)
-                                    (neuron-council-test-store nil :council-tags (plist-get verdict :tags)))))))
+      (pcase-dolist (`(,failing . ,capture)
+                     (list (cons (lambda () "takes no argument") #'capture-memory-with-council)
+                           (cons (lambda () "takes no argument") #'neuron-council-test-verify-and-store)
+                           ;; Nobody waits for it, so nobody has pressed C-g.
+                           (cons #'neuron-council-test-quitting #'neuron-council-test-verify-and-store)))
+        (let ((inhibit-quit (eq hook 'neuron-council-before-verify-functions)))
           (setq neuron-council-test-stored nil)
           (let ((called nil))
             (cl-progv (list hook) (list (list failing (lambda (&rest _) (setq called t))))
