@@ -85,10 +85,10 @@ markers do not."
       (signal 'neuron-council-error '("its arguments cannot be written to a file and read back")))
     data))
 
-(defun neuron-council-files-write (file record &optional durable)
-  "Write RECORD to FILE, which must not exist; signal an error where that fails.
-With DURABLE, wait until the disk has it; else it survives the death of
-Emacs, not of the machine."
+(defun neuron-council-files-write (file record &optional durable replace)
+  "Write RECORD to FILE; signal an error where that fails.
+FILE must not exist, unless REPLACE is non-nil.  With DURABLE, wait until
+the disk has it; else it survives the death of Emacs, not of the machine."
   (let ((draft (format "%s.%d.new" file (emacs-pid)))
         (text (neuron-council-files-print record)))
     (with-file-modes #o700
@@ -101,7 +101,7 @@ Emacs, not of the machine."
                   (write-region-annotate-functions nil)
                   (write-region-post-annotation-function nil))
               (write-region text nil draft nil 'quiet)))
-          (rename-file draft file))
+          (rename-file draft file replace))
       (when (file-exists-p draft)
         (delete-file draft)))))
 

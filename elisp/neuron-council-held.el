@@ -32,8 +32,8 @@
 
 (defun neuron-council-held-keep (verdict store-args reason)
   "Keep the memory of STORE-ARGS, which was not stored for REASON, with VERDICT.
-REASON is `parked', `rejected' or `quarantined'.  Signal an error where it
-cannot be kept."
+REASON is `parked', `rejected' or `quarantined'.  Return the file; signal
+an error where it cannot be kept."
   (let ((record (list :id (plist-get verdict :id) :reason reason :claim (plist-get verdict :claim)
                       :confidence (plist-get verdict :confidence) :tags (plist-get verdict :tags)
                       :summary (plist-get verdict :summary) :time (float-time)
@@ -41,22 +41,24 @@ cannot be kept."
         (folder (neuron-council-held-folder))
         (number nil)
         (kept nil))
-    (while (not kept)
+    (while (null kept)
       (let ((file (neuron-council-files-name folder (plist-get verdict :id) number)))
         (condition-case problem
             (progn
               (neuron-council-files-write file record t)
-              (setq kept t))
+              (setq kept file))
           ;; A folder that cannot be made is said in the same way as a name that is taken.
           (file-already-exists
            (if (file-exists-p file)
                (setq number (1+ (or number 1)))
-             (signal (car problem) (cdr problem)))))))))
+             (signal (car problem) (cdr problem)))))))
+    kept))
 
 (defun neuron-council-held-read (file)
   "Return the memory that FILE keeps, with :file, or nil where it keeps none."
   (let ((record (neuron-council-files-read file #'neuron-council-held--valid-p)))
-    (and record (append record (list :file file)))))
+    ;; In front: it must not matter what the record itself says.
+    (and record (append (list :file file) record))))
 
 (defun neuron-council-held-records (&optional id)
   "Return the memories that are kept, those with the verdict ID if given.

@@ -64,7 +64,7 @@ A flood of them would run into the server's deadline, and be flagged for that.")
 
 (defun neuron-council-pending--write (memory file)
   "Write MEMORY to FILE, with its verdict if the council gave one.
-Signal an error where that cannot be."
+What is there is replaced.  Signal an error where that cannot be."
   (let ((verdict (and (not (neuron-council-pending--memory-condition memory))
                       (neuron-council-pending--memory-verdict memory))))
     (pcase-let ((`(,claim ,context ,store-args)
@@ -78,7 +78,8 @@ Signal an error where that cannot be."
                (and verdict
                     (list :verdict (list :id (plist-get verdict :id) :claim (plist-get verdict :claim)
                                          :confidence (plist-get verdict :confidence)
-                                         :tags (plist-get verdict :tags) :summary (plist-get verdict :summary)))))))))
+                                         :tags (plist-get verdict :tags) :summary (plist-get verdict :summary)))))
+       nil t))))
 
 (defun neuron-council-pending--keep (memory)
   "Keep MEMORY in a file; where that cannot be, it waits in this Emacs alone."
@@ -101,11 +102,12 @@ Signal an error where that cannot be."
 
 (defun neuron-council-pending--take (file)
   "Take FILE, and return its memory.
-Return nil where another Emacs works on it, or it is broken."
+Return nil where another Emacs works on it, it is broken, or cannot be
+taken, which is said."
   (when (neuron-council-pending--free-p file)
     (let* ((id (car (neuron-council-files-parse file)))
            (taken (neuron-council-files-name (file-name-directory file) id (emacs-pid))))
-      (condition-case nil
+      (condition-case problem
           (progn
             (unless (equal file taken)
               (rename-file file taken t))
@@ -115,7 +117,11 @@ Return nil where another Emacs works on it, or it is broken."
                  :id id :claim (plist-get record :claim) :context (plist-get record :context)
                  :store-args (plist-get record :store-args) :time (plist-get record :time)
                  :verdict (plist-get record :verdict) :file taken))))
-        (file-missing nil)))))
+        (file-missing nil)
+        (file-error
+         (neuron-council-log "%s cannot be taken up: %s" id (car problem))
+         (message "A memory that waits cannot be taken up: %s" (neuron-council-errors-text problem))
+         nil)))))
 
 (defun neuron-council-pending--leave-claim (memory)
   "Leave the claim of MEMORY, which is stored, for the next start of a server."
@@ -124,7 +130,7 @@ Return nil where another Emacs works on it, or it is broken."
          (target (neuron-council-files-name folder (neuron-council-pending--memory-id memory))))
     (with-file-modes #o700
       (make-directory folder t))
-    (if file
+    (if (and file (file-exists-p file))
         (rename-file file target t)
       (neuron-council-files-write target (list :id (neuron-council-pending--memory-id memory)
                                                :claim (neuron-council-pending--memory-claim memory)
@@ -140,9 +146,9 @@ Return nil where another Emacs works on it, or it is broken."
 ;;;; The queue
 
 (defun neuron-council-pending--find (id)
-  "Return the memory in the queue that is known as ID, or nil."
+  "Return the memory of this Emacs that is known as ID, or nil."
   (let ((found nil))
-    (dolist (memory neuron-council-pending--queue found)
+    (dolist (memory (append neuron-council-pending--queue neuron-council-pending--unstored) found)
       (when (equal id (neuron-council-pending--memory-id memory))
         (setq found memory)))))
 
@@ -185,7 +191,9 @@ It can be seen and cancelled from now on, and is ended when Emacs is left."
     (dolist (memory (nreverse next))
       (when (> room 0)
         (setq room (1- room))
-        (neuron-council-rpc-submit (neuron-council-pending--memory-job memory))))))
+        ;; Who leaves this by a throw is somebody else, who knows nothing of the memory.
+        (neuron-council-rpc-submit (neuron-council-pending--memory-job memory)
+                                   (list 'neuron-council-error "its submission was left by a throw"))))))
 
 (defun neuron-council-pending--judged (memory verdict condition)
   "Take in VERDICT on the claim of MEMORY, and CONDITION where it is no real one."
@@ -201,32 +209,44 @@ It can be seen and cancelled from now on, and is ended when Emacs is left."
           (run-at-time 0 nil #'neuron-council-errors-guard "submitting a claim" #'neuron-council-pending--send)))
   (neuron-council-pending--store-in-turn))
 
+(defun neuron-council-pending--next ()
+  "Return the memory at the head of the queue if its verdict is in."
+  (let ((memory (car neuron-council-pending--queue)))
+    (and memory (neuron-council-pending--memory-verdict memory) memory)))
+
 (defun neuron-council-pending--store-in-turn ()
   "Store the memories from the head of the queue whose verdicts are in."
   (unless neuron-council-pending--storing
-    (let ((neuron-council-pending--storing t))
-      (while (and neuron-council-pending--queue
-                  (neuron-council-pending--memory-verdict (car neuron-council-pending--queue)))
-        (neuron-council-pending--store (car neuron-council-pending--queue))))))
+    (unwind-protect
+        (let ((neuron-council-pending--storing t))
+          (while (neuron-council-pending--next)
+            (neuron-council-pending--store (neuron-council-pending--next))))
+      ;; Left by C-g, or by a throw of the store function.
+      (when (neuron-council-pending--next)
+        (run-at-time 0 nil #'neuron-council-errors-guard "storing memories"
+                     #'neuron-council-pending--store-in-turn)))))
 
 (defun neuron-council-pending--store (memory)
   "Store MEMORY, whose verdict is in, and take it out of the queue."
-  (let ((problem (list 'neuron-council-error "the store function was left by a throw")))
+  (let ((problem (list 'neuron-council-error "the store function was left by a throw"))
+        (inhibited inhibit-quit)
+        (inhibit-quit t))
     (unwind-protect
         (condition-case caught
             (with-temp-buffer
               (when (buffer-live-p (neuron-council-pending--memory-buffer memory))
                 (set-buffer (neuron-council-pending--memory-buffer memory)))
-              (neuron-council-store-judged (neuron-council-pending--memory-verdict memory)
-                                           (neuron-council-pending--memory-context memory)
-                                           (neuron-council-pending--memory-store-args memory))
+              ;; C-g comes too late for what is stored.
+              (let ((inhibit-quit inhibited))
+                (neuron-council-store-judged (neuron-council-pending--memory-verdict memory)
+                                             (neuron-council-pending--memory-context memory)
+                                             (neuron-council-pending--memory-store-args memory)))
               (setq problem nil))
           ((error quit) (setq problem caught)))
-      (let ((inhibit-quit t))
-        (setq neuron-council-pending--queue (delq memory neuron-council-pending--queue))
-        (if problem
-            (neuron-council-pending--not-stored memory problem)
-          (neuron-council-pending--stored memory))))))
+      (setq neuron-council-pending--queue (delq memory neuron-council-pending--queue))
+      (if problem
+          (neuron-council-pending--not-stored memory problem)
+        (neuron-council-pending--stored memory)))))
 
 (defun neuron-council-pending--stored (memory)
   "Keep MEMORY, which is stored, no longer.
@@ -236,28 +256,34 @@ Its claim stays if nobody could judge it."
       (neuron-council-pending--delete memory)
     (neuron-council-errors-guard "keeping a claim" #'neuron-council-pending--leave-claim memory)))
 
+(defun neuron-council-pending--free (memory)
+  "Leave MEMORY, which could not be stored, in a file that any Emacs may take."
+  (let* ((file (neuron-council-pending--memory-file memory))
+         (free (neuron-council-files-name (file-name-directory file) (neuron-council-pending--memory-id memory))))
+    (condition-case problem
+        (progn
+          (unless (and (neuron-council-pending--memory-condition memory) (file-exists-p file))
+            (neuron-council-pending--write memory file))
+          (rename-file file free t))
+      (error
+       (neuron-council-log "%s cannot be kept: %s" (neuron-council-pending--memory-id memory) (car problem))
+       (unless (file-exists-p file)
+         (push memory neuron-council-pending--unstored))))))
+
 (defun neuron-council-pending--not-stored (memory problem)
   "Keep MEMORY, which PROBLEM kept from being stored, for another try."
-  (let* ((id (neuron-council-pending--memory-id memory))
-         (file (neuron-council-pending--memory-file memory)))
-    (neuron-council-log "%s could not be stored: %s" id (car problem))
-    (message "A memory could not be stored: %s; it is kept, and %s tries again"
-             (neuron-council-text-plain (neuron-council-errors-text problem))
-             (substitute-command-keys "\\[neuron-council-resume-pending]"))
-    (if (not file)
-        (push memory neuron-council-pending--unstored)
-      (neuron-council-errors-guard
-       "keeping a memory"
-       (lambda ()
-         (let ((free (neuron-council-files-name (file-name-directory file) id)))
-           (if (neuron-council-pending--memory-condition memory)
-               (rename-file file free t)
-             (neuron-council-files-delete free)
-             (neuron-council-pending--write memory free)
-             (neuron-council-files-delete file))))))))
+  (neuron-council-log "%s could not be stored: %s" (neuron-council-pending--memory-id memory) (car problem))
+  (message "A memory could not be stored: %s; it is kept, and %s tries again"
+           (neuron-council-text-plain (neuron-council-errors-text problem))
+           (substitute-command-keys "\\[neuron-council-resume-pending]"))
+  (if (neuron-council-pending--memory-file memory)
+      (neuron-council-pending--free memory)
+    (push memory neuron-council-pending--unstored)))
 
 (defun neuron-council-pending--leave ()
-  "Try a last time to store what no file keeps, before Emacs is left."
+  "Store what has its verdict before Emacs is left.
+What no file keeps and could not be stored is tried a last time."
+  (neuron-council-pending--store-in-turn)
   (let ((memories (reverse neuron-council-pending--unstored)))
     (setq neuron-council-pending--unstored nil)
     (mapc #'neuron-council-pending--store memories)))
@@ -291,11 +317,10 @@ Return a handle for `neuron-council-cancel' at once; see
   "Take up what an earlier Emacs left and what could not be stored.
 Return the number of these memories."
   (let ((inhibit-quit t)
-        (memories (prog1 neuron-council-pending--unstored
-                    (setq neuron-council-pending--unstored nil))))
-    (dolist (file (neuron-council-files-list (neuron-council-pending-folder)))
-      (let ((memory (neuron-council-pending--take file)))
-        (when memory (push memory memories))))
+        (memories (delq nil (mapcar #'neuron-council-pending--take
+                                    (neuron-council-files-list (neuron-council-pending-folder))))))
+    (setq memories (append memories neuron-council-pending--unstored)
+          neuron-council-pending--unstored nil)
     (dolist (memory memories)
       (unless (neuron-council-pending--memory-verdict memory)
         (neuron-council-pending--make-job memory)))
@@ -337,7 +362,8 @@ they are; each is stored when its verdict is in, the oldest first."
       (when (neuron-council-pending--memory-job memory)
         (neuron-council-rpc-cancel (neuron-council-pending--memory-job memory)
                                    '(neuron-council-cancelled "forgotten")))
-      (setq neuron-council-pending--queue (delq memory neuron-council-pending--queue))))
+      (setq neuron-council-pending--queue (delq memory neuron-council-pending--queue)
+            neuron-council-pending--unstored (delq memory neuron-council-pending--unstored))))
   (neuron-council-files-forget (neuron-council-pending-folder) id))
 
 (add-hook 'neuron-council-rpc-ready-hook #'neuron-council-pending-look)

@@ -164,16 +164,32 @@ M-x neuron-council-forget removes the memory" id))))
       (message "The ledger cannot record the decision on %s, the memory is stored all the same" id)
       nil))))
 
+(defun neuron-council-review--store-one (record id)
+  "Store the memory RECORD, held with the verdict ID.
+Return a cons of what the store function returned, and of the error that
+kept its file from being deleted, if any."
+  (let ((inhibited inhibit-quit)
+        (inhibit-quit t))
+    (cons
+     ;; C-g comes too late for what is stored.
+     (let ((inhibit-quit inhibited))
+       (neuron-council-store-call
+        neuron-council-store-function (plist-get record :store-args)
+        (list :id id :claim (plist-get record :claim) :confidence (plist-get record :confidence)
+              :tags (append (plist-get record :tags) (list "human-accepted")))))
+     (condition-case problem
+         (progn (neuron-council-held-drop record) nil)
+       (error problem)))))
+
 (defun neuron-council-review--store (records id)
   "Store the memories RECORDS, held with the verdict ID, the oldest first.
-Return what the store function returned for the newest."
-  (let ((value nil))
-    (dolist (record (reverse records) value)
-      (setq value (neuron-council-store-call
-                   neuron-council-store-function (plist-get record :store-args)
-                   (list :id id :claim (plist-get record :claim) :confidence (plist-get record :confidence)
-                         :tags (append (plist-get record :tags) (list "human-accepted")))))
-      (neuron-council-held-drop record))))
+Return a cons as `neuron-council-review--store-one' does: the value for the
+newest, and the last error."
+  (let ((value nil) (problem nil))
+    (dolist (record (reverse records) (cons value problem))
+      (let ((outcome (neuron-council-review--store-one record id)))
+        (setq value (car outcome)
+              problem (or (cdr outcome) problem))))))
 
 (defun neuron-council-review--fate (decision records)
   "Return notes on what DECISION made of the memories RECORDS, nil for none."
@@ -186,12 +202,13 @@ Return what the store function returned for the newest."
   "Do what DECISION with NOTE on the verdict ID means, once the ledger has it.
 ANSWER is the server's, CONDITION why there is none.  Return a plist of
 :memories, how many were stored or dropped, and :value, what the store
-function returned for the newest."
+function returned for the newest.  Signal `neuron-council-error' at last
+where a memory is stored, but could not be dropped."
   (let* ((records (neuron-council-held-records id))
          (recorded (or (null condition) (neuron-council-review--unrecorded id decision condition records)))
-         (value nil))
+         (outcome nil))
     (if (equal decision "accept")
-        (setq value (neuron-council-review--store records id))
+        (setq outcome (neuron-council-review--store records id))
       (mapc #'neuron-council-held-drop records))
     (apply #'neuron-council-verdict-note id
            :review (or (and recorded (plist-get answer :review))
@@ -201,7 +218,11 @@ function returned for the newest."
                                     (if (plist-get answer :claim)
                                         answer
                                       (or (neuron-council-verdict-find id) (car records))))
-    (list :memories (length records) :value value)))
+    (when (cdr outcome)
+      (signal 'neuron-council-error
+              (list (format "the memory is stored, but still held, and another decision would store it again: %s"
+                            (neuron-council-errors-text (cdr outcome))))))
+    (list :memories (length records) :value (car outcome))))
 
 (defun neuron-council-review--wait (id decision note)
   "Record DECISION with NOTE on the verdict ID, wait, and do what follows.
@@ -229,7 +250,7 @@ there is nothing to cancel.  Only a person's command may call this."
                       (condition-case problem
                           (setq result (neuron-council-review--finish id decision note answer condition)
                                 condition nil)
-                        (error (setq condition problem)))
+                        ((error quit) (setq condition problem)))
                       (funcall callback result condition))))))
         (neuron-council-rpc-submit job)
         job)

@@ -350,10 +350,11 @@ its stdout makes jsonrpc.el deaf to it for good."
     (when (eq (neuron-council-rpc--server-state server) 'ready)
       (neuron-council-rpc--send job))))
 
-(defun neuron-council-rpc-submit (job)
+(defun neuron-council-rpc-submit (job &optional left)
   "Send JOB, or queue it until the server is ready.
-Whatever stands in the way is the condition that JOB ends with; where this
-is left otherwise, by \\[keyboard-quit] say, JOB is cancelled."
+Whatever stands in the way is the condition that JOB ends with.  Where this
+is left otherwise, by \\[keyboard-quit] or a throw, that is LEFT, or when
+LEFT is nil, `neuron-council-cancelled'."
   (neuron-council-rpc-enqueue job)
   (setf (neuron-council-job-state job) 'queued)
   (let ((given nil))
@@ -369,7 +370,7 @@ is left otherwise, by \\[keyboard-quit] say, JOB is cancelled."
           (neuron-council-error (neuron-council-rpc-end job nil problem))
           (error (neuron-council-rpc-end job nil (list 'neuron-council-error (error-message-string problem)))))
       (unless given
-        (neuron-council-rpc-cancel job '(neuron-council-cancelled "cancelled"))))))
+        (neuron-council-rpc-cancel job (or left '(neuron-council-cancelled "cancelled")))))))
 
 (defun neuron-council-rpc-await (job)
   "Submit JOB, wait for its end, return its result or signal its condition.

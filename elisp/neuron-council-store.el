@@ -63,7 +63,10 @@ It is called as `neuron-council-store-function' is, in its place, and
 
 (defcustom neuron-council-flagged-policy 'tag
   "What becomes of a memory that the council flagged.
-One that is not stored can be, later, with \\[neuron-council-restore]."
+One that is not stored can be, later, with \\[neuron-council-restore]: it
+is kept in a file.  With `reject', what a file cannot keep (store arguments
+that are buffers, markers or functions) is dropped, and a message says so;
+where the file cannot be written, that is an error."
   :type '(choice (const :tag "Store it with its tags" tag)
                  (const :tag "Give it to the quarantine function" quarantine)
                  (const :tag "Do not store it" reject))
@@ -174,18 +177,45 @@ Return what FUNCTION returned."
     (let ((policy (if (cadr row) (symbol-value (cadr row)) 'tag)))
       (if (and (eq policy 'quarantine) (null neuron-council-quarantine-function)) 'tag policy))))
 
-(defun neuron-council-store--keep (verdict store-args reason said)
+(defconst neuron-council-store--said
+  '((parked . "The council leaves the decision on this memory to you: \\[neuron-council-accept] stores it, \
+\\[neuron-council-reject] drops it")
+    (rejected . "The council flagged this memory, so it is not stored; \\[neuron-council-restore] stores it after all")
+    (quarantined . "The council flagged this memory, so it is in quarantine; \
+\\[neuron-council-restore] stores it after all"))
+  "What is said of a memory that is kept, by the reason for that.")
+
+(defun neuron-council-store--say (reason)
+  "Say that a memory is kept, not stored for REASON."
+  (message "%s" (substitute-command-keys (alist-get reason neuron-council-store--said))))
+
+(defun neuron-council-store--keep (verdict store-args reason)
   "Keep the memory of STORE-ARGS, not stored for REASON, with VERDICT.
-Say SAID then.  Return nil where it cannot be kept, and say so."
+Return its file, or nil where no file can keep it, and say so.  Signal
+`neuron-council-error' for one that is rejected while the files of this
+home cannot be written: it would be nowhere."
   (condition-case problem
-      (progn
-        (neuron-council-held-keep verdict store-args reason)
-        (message "%s" (substitute-command-keys said))
-        t)
+      (neuron-council-held-keep verdict store-args reason)
     (error
      (neuron-council-log "%s cannot be kept: %s" (plist-get verdict :id) (car problem))
-     (message "The memory cannot be kept for a later decision: %s" (neuron-council-errors-text problem))
-     nil)))
+     (let ((text (neuron-council-errors-text problem)))
+       (when (and (eq reason 'rejected) (memq 'file-error (get (car problem) 'error-conditions)))
+         (signal 'neuron-council-error
+                 (list (format "the council flagged this memory, but it cannot be kept in a file: %s" text))))
+       (message "The memory cannot be kept for a later decision: %s" text)
+       nil))))
+
+(defun neuron-council-store--quarantine (verdict store-args)
+  "Give the memory of STORE-ARGS, flagged by VERDICT, to the quarantine function.
+Return what that returned.  Where it fails nothing is kept."
+  (let ((file (neuron-council-store--keep verdict store-args 'quarantined))
+        (given nil))
+    (unwind-protect
+        (prog1 (neuron-council-store-call neuron-council-quarantine-function store-args verdict)
+          (setq given t)
+          (when file (neuron-council-store--say 'quarantined)))
+      (when (and file (not given))
+        (neuron-council-files-delete file)))))
 
 (defun neuron-council-store--show (verdict context)
   "Keep VERDICT, on a claim judged against CONTEXT, at hand for display.
@@ -194,41 +224,37 @@ One that was read back from a file is a part of what may be there already."
              (or (plist-member verdict :status) (not (neuron-council-verdict-find (plist-get verdict :id)))))
     (neuron-council-verdict-add verdict :context context)))
 
+(defun neuron-council-store--by-policy (verdict store-args)
+  "Do with the memory of STORE-ARGS what the policy for VERDICT says.
+Return a cons of what became of it, see `neuron-council-verdict--notes',
+and of what the function that stored it returned."
+  (let ((policy (neuron-council-store--decide (plist-get verdict :tags))))
+    (cond
+     ((and (eq policy 'hold) (neuron-council-store--keep verdict store-args 'parked))
+      (neuron-council-store--say 'parked)
+      '(held))
+     ((eq policy 'reject)
+      (when (neuron-council-store--keep verdict store-args 'rejected)
+        (neuron-council-store--say 'rejected))
+      '(rejected))
+     ((eq policy 'quarantine)
+      (cons 'quarantined (neuron-council-store--quarantine verdict store-args)))
+     (t (cons 'stored (neuron-council-store-call neuron-council-store-function store-args verdict))))))
+
 (defun neuron-council-store-judged (verdict context store-args)
   "Store a memory with STORE-ARGS as the policy for VERDICT says.
 CONTEXT is what its claim was judged against.  Return what the store
 function returned, nil where the policy stores nothing."
   (neuron-council-store--show verdict context)
-  (let* ((tags (plist-get verdict :tags))
-         (fate 'unstored)
-         (call (lambda (function fate-then)
-                 (prog1 (neuron-council-store-call function store-args verdict)
-                   (setq fate fate-then)))))
-    (when (member "council-unavailable" tags)
-      (message "%s; the memory is stored with the tag council-unavailable"
-               (replace-regexp-in-string "\\.\\'" "" (neuron-council-text-plain (plist-get verdict :summary)))))
+  (when (member "council-unavailable" (plist-get verdict :tags))
+    (message "%s; the memory is stored with the tag council-unavailable"
+             (replace-regexp-in-string "\\.\\'" "" (neuron-council-text-plain (plist-get verdict :summary)))))
+  (let ((outcome '(unstored)))
     (unwind-protect
-        (pcase (neuron-council-store--decide tags)
-          ('hold
-           (if (neuron-council-store--keep
-                verdict store-args 'parked
-                "The council leaves the decision on this memory to you: \\[neuron-council-accept] stores it, \
-\\[neuron-council-reject] drops it")
-               (progn (setq fate 'held) nil)
-             (funcall call neuron-council-store-function 'stored)))
-          ('reject
-           (neuron-council-store--keep
-            verdict store-args 'rejected
-            "The council flagged this memory, so it is not stored; \\[neuron-council-restore] stores it after all")
-           (setq fate 'rejected)
-           nil)
-          ('quarantine
-           (neuron-council-store--keep
-            verdict store-args 'quarantined
-            "The council flagged this memory, so it is in quarantine; \\[neuron-council-restore] stores it after all")
-           (funcall call neuron-council-quarantine-function 'quarantined))
-          (_ (funcall call neuron-council-store-function 'stored)))
-      (neuron-council-verdict-note (plist-get verdict :id) :fate fate))))
+        (cdr (setq outcome (neuron-council-store--by-policy verdict store-args)))
+      ;; Too late for C-g: what was stored must not be taken for unstored.
+      (let ((inhibit-quit t))
+        (neuron-council-verdict-note (plist-get verdict :id) :fate (car outcome))))))
 
 (provide 'neuron-council-store)
 ;;; neuron-council-store.el ends here

@@ -284,6 +284,29 @@ must be kept, but not if REFUSED."
     (should-not (neuron-council-test-folder "unsent"))
     (should-not neuron-council-test-stored)))
 
+(ert-deftest neuron-council-test-capture-quit-in-a-hook-stores-nothing ()
+  "Whoever waits for a memory and presses \\[keyboard-quit] has pressed it for that memory."
+  (dolist (hook '(neuron-council-before-verify-functions neuron-council-after-verdict-functions
+                  neuron-council-before-store-functions))
+    (neuron-council-test-with nil
+      (cl-progv (list hook) (list (list (lambda (&rest _) (setq quit-flag t) (ignore))))
+        (should (eq 'quit (condition-case nil
+                              (capture-memory-with-council "A claim" nil 'node)
+                            (quit 'quit)))))
+      (should-not neuron-council-test-stored)
+      (should-not (neuron-council-test-folder "unsent")))))
+
+(ert-deftest neuron-council-test-capture-quit-in-the-quarantine-keeps-nothing ()
+  (neuron-council-test-with '(:verify [(:verdict (:confidence 0.3))])
+    (dolist (leave (list (lambda (&rest _) (signal 'quit nil)) (lambda (&rest _) (error "No")) (lambda (&rest _) (throw 'out t))))
+      (let ((neuron-council-flagged-policy 'quarantine)
+            (neuron-council-quarantine-function leave))
+        (catch 'out
+          (condition-case nil
+              (capture-memory-with-council "A claim" nil 'node)
+            ((quit error))))
+        (should-not (neuron-council-test-folder "held"))))))
+
 (ert-deftest neuron-council-test-capture-async-cancel-stores-nothing ()
   (neuron-council-test-with '(:verify [(:delay 30)])
     (let ((job (capture-memory-with-council-async "A claim" nil 'node)))

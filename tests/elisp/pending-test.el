@@ -158,13 +158,13 @@
   (neuron-council-test-with nil
     (let ((seen nil) (submit (symbol-function 'neuron-council-rpc-submit)))
       (cl-letf (((symbol-function 'neuron-council-rpc-submit)
-                 (lambda (job)
+                 (lambda (job &rest more)
                    (let* ((name (car (neuron-council-test-folder "pending")))
                           (file (concat neuron-council-test-home "council/pending/" name)))
                      (setq seen (list name (file-modes file) (file-modes (file-name-directory file))
                                       (with-temp-buffer (insert-file-contents file) (read (current-buffer)))
                                       (neuron-council-job-params job))))
-                   (funcall submit job))))
+                   (apply submit job more))))
         (capture-memory-with-council-async (propertize "A claim" 'face 'bold) "A context" 'node :kind "fact"))
       (pcase-let* ((`(,name ,mode ,folder-mode ,record ,params) seen)
                    (id (plist-get params :id)))
@@ -289,6 +289,145 @@
     (neuron-council-resume-pending)
     (neuron-council-test-pending-over)
     (should (equal (plist-get (cdr (car neuron-council-test-stored)) :council-tags) '("verified")))))
+
+(ert-deftest neuron-council-test-pending-quarantine-that-fails ()
+  "However often it is tried again, one memory is kept to be restored."
+  (neuron-council-test-with '(:verify [(:verdict (:confidence 0.3))])
+    (let* ((broken t)
+           (neuron-council-flagged-policy 'quarantine)
+           (neuron-council-quarantine-function (lambda (&rest arguments)
+                                                 (when broken (error "The disk is full"))
+                                                 (apply #'neuron-council-test-store arguments))))
+      (capture-memory-with-council-async "Claim 1" nil 1)
+      (neuron-council-test-until (null neuron-council-rpc-jobs))
+      (should-not (neuron-council-test-folder "held"))
+      (neuron-council-resume-pending)
+      (should-not (neuron-council-test-folder "held"))
+      (setq broken nil)
+      (neuron-council-resume-pending)
+      (neuron-council-test-pending-over)
+      (should (equal (neuron-council-test-stored-first) '(1)))
+      (should (= 1 (length (neuron-council-test-folder "held")))))))
+
+(ert-deftest neuron-council-test-pending-quit-behind-the-store ()
+  "What was stored is not stored again, though \\[keyboard-quit] was pressed in its last moment."
+  (neuron-council-test-with nil
+    (neuron-council-test-pending-keep 1 :verdict (list :id (neuron-council-test-uuid 1) :claim "Claim 1" :confidence 0.3
+                                                       :tags '("council-flagged") :summary "s"))
+    (neuron-council-test-pending-keep 2 :verdict (list :id (neuron-council-test-uuid 2) :claim "Claim 2" :confidence 0.3
+                                                       :tags '("council-flagged") :summary "s"))
+    (let ((neuron-council-store-function (lambda (&rest arguments)
+                                           (apply #'neuron-council-test-store arguments)
+                                           (setq quit-flag t))))
+      (should (eq 'quit (condition-case nil (neuron-council-resume-pending) (quit 'quit)))))
+    (neuron-council-test-until (= 2 (length neuron-council-test-stored)))
+    (neuron-council-test-pending-over)
+    (should-not (neuron-council-pending-p))
+    (should (equal (neuron-council-test-stored-first) '(1 2)))))
+
+(ert-deftest neuron-council-test-pending-throw-does-not-stop-the-queue ()
+  "Those behind a memory whose store function is left by a throw are stored."
+  (neuron-council-test-with nil
+    (dolist (n '(1 2 3))
+      (neuron-council-test-pending-keep n :verdict (list :id (neuron-council-test-uuid n) :claim "A claim" :confidence 0.3
+                                                         :tags '("council-flagged") :summary "s")))
+    (let ((neuron-council-store-function (lambda (&rest arguments)
+                                           (when (equal (car arguments) 1) (throw 'out nil))
+                                           (apply #'neuron-council-test-store arguments))))
+      (catch 'out (neuron-council-resume-pending))
+      (neuron-council-test-until (= 2 (length neuron-council-test-stored))))
+    (should (equal (neuron-council-test-stored-first) '(2 3)))
+    (should (= 1 (length (neuron-council-test-folder "pending"))))))
+
+(ert-deftest neuron-council-test-pending-submission-that-is-left ()
+  "A throw through the submission, of somebody's `with-timeout' say, is nobody's wish to store nothing."
+  (neuron-council-test-with nil
+    (cl-letf (((symbol-function 'neuron-council-program-command) (lambda () (throw 'out nil))))
+      (catch 'out (capture-memory-with-council-async "Claim 1" nil 1))
+      (neuron-council-test-until neuron-council-test-stored))
+    (should (equal (plist-get (cdr (car neuron-council-test-stored)) :council-tags) '("council-unavailable")))
+    (should (= 1 (length (neuron-council-test-folder "unsent"))))))
+
+(ert-deftest neuron-council-test-pending-file-that-cannot-be-taken ()
+  "It is said, and keeps nothing else from being stored."
+  (neuron-council-test-with nil
+    (dolist (n '(1 2))
+      (neuron-council-test-pending-keep n :verdict (list :id (neuron-council-test-uuid n) :claim "A claim" :confidence 0.3
+                                                         :tags '("council-flagged") :summary "s")))
+    (let ((neuron-council-store-function (lambda (&rest _) (error "Not now"))))
+      (capture-memory-with-council-async "Claim 3" nil (current-buffer))
+      (neuron-council-test-until (null neuron-council-rpc-jobs)))
+    (let* ((rename (symbol-function 'rename-file))
+           (said (neuron-council-test-messages
+                   (cl-letf (((symbol-function 'rename-file)
+                              (lambda (file &rest more)
+                                (if (string-match-p (neuron-council-test-uuid 1) file)
+                                    (signal 'file-error '("Renaming" "Read-only file system"))
+                                  (apply rename file more)))))
+                     (neuron-council-resume-pending)))))
+      (should (cl-some (lambda (text) (string-match-p "cannot be taken up: .*Read-only" text)) said)))
+    (should (equal (neuron-council-test-stored-first) (list 2 (current-buffer))))
+    (should (= 1 (length (neuron-council-test-folder "pending"))))))
+
+(ert-deftest neuron-council-test-pending-home-that-is-deleted ()
+  "Neither the memory nor its claim is lost with the folder in which they were kept."
+  (neuron-council-test-with nil
+    (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve"))
+          (neuron-council-store-function (lambda (&rest _) (error "The disk is full"))))
+      (capture-memory-with-council-async "Claim 1" nil 1)
+      (delete-directory (concat neuron-council-test-home "council") t)
+      (neuron-council-test-until (null neuron-council-rpc-jobs)))
+    (should (neuron-council-pending-p))
+    (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve")))
+      (neuron-council-resume-pending)
+      (delete-directory (concat neuron-council-test-home "council") t)
+      (neuron-council-test-pending-over))
+    (should (equal (neuron-council-test-stored-first) '(1)))
+    (should (= 1 (length (neuron-council-test-folder "unsent"))))))
+
+(ert-deftest neuron-council-test-pending-folder-that-is-full ()
+  "A memory that can be neither stored nor kept with its verdict is there for another try, once."
+  (dolist (command (list nil '("/nonexistent/neuron-council" "serve")))
+    (neuron-council-test-with '(:verify [(:verdict (:confidence 0.3))])
+      (let ((neuron-council-server-command (or command neuron-council-server-command))
+            (neuron-council-store-function
+             (lambda (&rest _)
+               (delete-directory (concat neuron-council-test-home "council") t)
+               (write-region "" nil (concat neuron-council-test-home "council") nil 'quiet)
+               (error "The disk is full"))))
+        (capture-memory-with-council-async "Claim 1" nil 1)
+        (neuron-council-test-until (null neuron-council-rpc-jobs)))
+      (delete-file (concat neuron-council-test-home "council"))
+      (should (= 1 (neuron-council-resume-pending)))
+      (neuron-council-test-pending-over)
+      (should (equal (neuron-council-test-stored-first) '(1)))
+      (should (zerop (neuron-council-resume-pending))))))
+
+(ert-deftest neuron-council-test-pending-unstored-is-one-file ()
+  "At no moment two files hold a memory, so that no death between lets it be stored twice."
+  (neuron-council-test-with nil
+    (let ((most 0)
+          (neuron-council-store-function (lambda (&rest _) (error "The disk is full"))))
+      (cl-letf* ((delete (symbol-function 'delete-file))
+                 (rename (symbol-function 'rename-file))
+                 (count (lambda () (setq most (max most (length (neuron-council-files-list
+                                                                 (neuron-council-pending-folder)))))))
+                 ((symbol-function 'delete-file) (lambda (&rest all) (funcall count) (apply delete all) (funcall count)))
+                 ((symbol-function 'rename-file) (lambda (&rest all) (funcall count) (apply rename all) (funcall count))))
+        (capture-memory-with-council-async "Claim 1" nil 1)
+        (neuron-council-test-until (null neuron-council-rpc-jobs)))
+      (should (= most 1))
+      (should (= 1 (length (neuron-council-test-folder "pending")))))))
+
+(ert-deftest neuron-council-test-pending-forget-what-no-file-keeps ()
+  (neuron-council-test-with nil
+    (let* ((neuron-council-store-function (lambda (&rest _) (error "Not now")))
+           (job (capture-memory-with-council-async "Claim 1" nil (current-buffer))))
+      (neuron-council-test-until (null neuron-council-rpc-jobs))
+      (should (neuron-council-pending-p))
+      (neuron-council-pending-forget (plist-get (neuron-council-job-params job) :id)))
+    (should-not (neuron-council-pending-p))
+    (should (zerop (neuron-council-resume-pending)))))
 
 ;;;; Another life
 

@@ -179,7 +179,15 @@ Every policy keeps memories from being stored."
 (ert-deftest neuron-council-test-hold-home-that-cannot-be-written ()
   (neuron-council-test-holding neuron-council-test-parked nil
     (let ((process-environment (cons "NEURON_HOME=/proc/nowhere" process-environment)))
-      (should (eq 'stored (car (capture-memory-with-council "A claim" nil 'node)))))))
+      (should (eq 'stored (car (capture-memory-with-council "A claim" nil 'node))))))
+  ;; One that is rejected would be nowhere: whoever captured it must know.
+  (neuron-council-test-holding neuron-council-test-flagged nil
+    (let ((process-environment (cons "NEURON_HOME=/proc/nowhere" process-environment)))
+      (should (string-match-p "flagged.*cannot be kept in a file: .*/proc/nowhere"
+                              (neuron-council-test-text
+                               (should-error (capture-memory-with-council "A claim" nil 'node)
+                                             :type 'neuron-council-error)))))
+    (should-not neuron-council-test-stored)))
 
 (ert-deftest neuron-council-test-hold-answer-without-an-id ()
   "What cannot be named cannot be held; a name from outside leads nowhere else."
@@ -199,6 +207,48 @@ Every policy keeps memories from being stored."
       (should (= 1 (length (neuron-council-held-records))))
       (should (= 2 (cl-count-if (lambda (name) (string-suffix-p ".broken" name)) (neuron-council-test-held)))))
     (should (neuron-council-accept (neuron-council-test-uuid 1)))))
+
+(ert-deftest neuron-council-test-hold-record-that-names-a-file ()
+  "What a record says of a file leads to no other."
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (let ((other (concat neuron-council-test-home "precious")))
+      (write-region "" nil other nil 'quiet)
+      (neuron-council-files-write
+       (neuron-council-files-name (neuron-council-held-folder) (neuron-council-test-uuid 1))
+       (list :id (neuron-council-test-uuid 1) :file other :reason 'parked :claim "A claim" :confidence 0.5 :tags nil
+             :store-args '(node)))
+      (neuron-council-accept (neuron-council-test-uuid 1))
+      (should (file-exists-p other))
+      (should-not (neuron-council-test-held)))))
+
+(ert-deftest neuron-council-test-hold-record-that-cannot-be-deleted ()
+  "All are stored, and it is said that another decision would store them again."
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (dolist (node '(one two)) (capture-memory-with-council "A claim" nil node))
+    (let ((heard nil) (delete (symbol-function 'delete-file)))
+      (cl-letf (((symbol-function 'delete-file)
+                 (lambda (file &rest more)
+                   (if (string-prefix-p (neuron-council-held-folder) file)
+                       (signal 'file-error (list "Removing old name" "Read-only file system" file))
+                     (apply delete file more)))))
+        (let ((neuron-council-reviewed-functions (list (lambda (id &rest _) (push id heard)))))
+          (should (string-match-p "is stored, but still held.*again.*Read-only"
+                                  (neuron-council-test-text
+                                   (should-error (neuron-council-accept (neuron-council-test-uuid 1))
+                                                 :type 'neuron-council-error))))))
+      (should (equal heard (list (neuron-council-test-uuid 1)))))
+    (should (equal (sort (mapcar #'car neuron-council-test-stored) #'string<) '(one two)))))
+
+(ert-deftest neuron-council-test-hold-quit-behind-the-store ()
+  "What was stored is held no longer, though \\[keyboard-quit] was pressed in its last moment."
+  (neuron-council-test-holding neuron-council-test-parked nil
+    (capture-memory-with-council "A claim" nil 'one)
+    (let ((neuron-council-store-function (lambda (&rest arguments)
+                                           (apply #'neuron-council-test-store arguments)
+                                           (setq quit-flag t))))
+      (should (eq 'quit (condition-case nil (neuron-council-accept (neuron-council-test-uuid 1)) (quit 'quit)))))
+    (should (= 1 (length neuron-council-test-stored)))
+    (should-not (neuron-council-test-held))))
 
 ;;;; Reject and quarantine
 
@@ -225,13 +275,14 @@ Every policy keeps memories from being stored."
       (should (= 1 (length quarantined)))
       (should (eq 'stored (car (neuron-council-restore (neuron-council-test-uuid 2)))))
       (should (= 1 (length quarantined)))
-      ;; It is kept even where the quarantine fails.
+      ;; Where the quarantine fails the caller hears of it, as with a store function: nothing is kept that a second
+      ;; try would keep again.
       (let ((neuron-council-quarantine-function (lambda (&rest _) (error "No room"))))
         (should (equal (should-error (capture-memory-with-council "A claim" nil 'node)) '(error "No room"))))
-      (should (= 1 (length (neuron-council-test-held))))
+      (should-not (neuron-council-test-held))
       (let ((neuron-council-quarantine-function nil))
         (should (eq 'stored (car (capture-memory-with-council "A claim" nil 'node))))
-        (should (= 1 (length (neuron-council-test-held))))))))
+        (should-not (neuron-council-test-held))))))
 
 ;;;; Memories that were stored before
 
@@ -328,6 +379,12 @@ Every policy keeps memories from being stored."
                                 (neuron-council-review-submit (neuron-council-test-uuid 1) "accept" nil callback)))))))
       (should (equal (car outcomes) '(failed error "The disk is full")))
       (should (eq 'user-error (nth 1 (cadr outcomes)))))
+    (should (= 1 (length (neuron-council-test-held))))
+    (let ((neuron-council-store-function (lambda (&rest _) (signal 'quit nil))))
+      (should (equal '(failed quit "Quit")
+                     (car (neuron-council-test-outcomes
+                           (list (apply-partially #'neuron-council-review-submit
+                                                  (neuron-council-test-uuid 1) "accept" nil)))))))
     (should (= 1 (length (neuron-council-test-held)))))
   (neuron-council-test-holding neuron-council-test-parked '(:council/review (:exit 1))
     (capture-memory-with-council "A claim" nil 'one)
