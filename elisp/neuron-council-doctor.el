@@ -686,9 +686,15 @@ The user's folder is written ~, and a URL loses its password."
         (alist-get 'program neuron-council-doctor--answers) (neuron-council-doctor--ask-program))
   (neuron-council-doctor--render))
 
+(defun neuron-council-doctor--check-mode ()
+  "Signal a `user-error' where the current buffer is not the doctor's."
+  (unless (derived-mode-p 'neuron-council-doctor-mode)
+    (user-error "This is for the doctor's buffer: M-x neuron-council-doctor shows it")))
+
 (defun neuron-council-doctor-next (&optional count)
   "Go to the next problem, the COUNTth; backward where COUNT is negative."
   (interactive "p" neuron-council-doctor-mode)
+  (neuron-council-doctor--check-mode)
   (let* ((count (or count 1))
          (step (if (< count 0) -1 1)))
     (dotimes (_ (abs count))
@@ -709,6 +715,7 @@ The user's folder is written ~, and a URL loses its password."
 (defun neuron-council-doctor-copy ()
   "Copy what the doctor says, as text, for a report of a fault."
   (interactive nil neuron-council-doctor-mode)
+  (neuron-council-doctor--check-mode)
   (kill-new (buffer-substring-no-properties (point-min) (point-max)))
   (message "Copied; it holds names of files, but no claim"))
 
@@ -726,6 +733,7 @@ The user's folder is written ~, and a URL loses its password."
   "Mode of the buffer that says what stands and what is to be mended.
 
 \\{neuron-council-doctor-mode-map}"
+  :interactive nil
   (buffer-disable-undo)
   (setq-local revert-buffer-function #'neuron-council-doctor--look
               word-wrap t

@@ -155,6 +155,7 @@ Signal `user-error' for a file that is missing."
 the installation, \\[revert-buffer] begins it anew.
 
 \\{neuron-council-install-mode-map}"
+  :interactive nil
   (buffer-disable-undo)
   (setq-local revert-buffer-function (lambda (&rest _) (neuron-council-install-server t)))
   (add-hook 'kill-buffer-hook #'neuron-council-install--abandon nil t))

@@ -1082,6 +1082,7 @@ What awaits your decision comes first, then the newest.  Commands act on
 the marked verdicts, else on the one at point.
 
 \\{neuron-council-list-mode-map}"
+  :interactive nil
   (setq tabulated-list-format (vector (list "When" 12 #'neuron-council-list--earlier-p)
                                       (list "Verdict" 18 t)
                                       (list "Conf" 4 t :right-align t)

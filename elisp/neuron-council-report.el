@@ -231,9 +231,15 @@ Otherwise point and what is folded stay."
   "Return the level of the heading at point."
   (if (eq (char-after) ?\s) 2 1))
 
+(defun neuron-council-report--check-mode ()
+  "Signal a `user-error' where the current buffer is no report."
+  (unless (derived-mode-p 'neuron-council-report-mode)
+    (user-error "This is for the report on a verdict: M-x neuron-council-show shows one")))
+
 (defun neuron-council-report-tab ()
   "Fold or unfold the section at point; elsewhere go to the next button."
   (interactive nil neuron-council-report-mode)
+  (neuron-council-report--check-mode)
   (if (outline-on-heading-p)
       (let ((inhibit-message t))
         (outline-cycle))
@@ -242,6 +248,7 @@ Otherwise point and what is folded stay."
 (defun neuron-council-report-fold-all ()
   "Fold every section, or unfold them all when one is folded."
   (interactive nil neuron-council-report-mode)
+  (neuron-council-report--check-mode)
   (if (rassq t (neuron-council-report--folds))
       (outline-show-all)
     (outline-hide-sublevels 1)))
@@ -436,6 +443,7 @@ One that is at hand stays in its place, and takes over what has changed."
 Everything a model or a stranger wrote stands in it as plain text.
 
 \\{neuron-council-report-mode-map}"
+  :interactive nil
   (buffer-disable-undo)
   (setq-local truncate-lines nil
               word-wrap t
@@ -505,6 +513,7 @@ it.  Return the buffer, \"*neuron-council report*\"."
 (defun neuron-council-report-next (&optional count)
   "Show the next verdict at hand, which is older, or COUNT verdicts on."
   (interactive "p" neuron-council-report-mode)
+  (neuron-council-report--check-mode)
   (let* ((ids (mapcar (lambda (verdict) (plist-get verdict :id)) neuron-council-verdicts))
          (rest (member neuron-council-report--id ids))
          (to (if rest (+ (- (length ids) (length rest)) (or count 1)) 0)))

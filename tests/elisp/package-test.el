@@ -116,6 +116,32 @@
   ;; No global binding, and C-c with a letter is the user's.
   (should-not (where-is-internal 'neuron-council-verify global-map)))
 
+;; M-x offers them everywhere.
+(ert-deftest neuron-council-test-package-commands-of-a-mode-leave-other-buffers-alone ()
+  (dolist (part '(doctor install list report))
+    (require (intern (format "neuron-council-%s" part))))
+  (let ((prefix "\\`neuron-council-\\(?:doctor\\|list\\|report\\)-") (commands nil))
+    (mapatoms (lambda (symbol)
+                (when (and (string-prefix-p "neuron-council-" (symbol-name symbol)) (get symbol 'derived-mode-parent))
+                  (should-not (commandp symbol)))
+                (when (and (commandp symbol) (string-match-p prefix (symbol-name symbol))
+                           ;; What a click runs.
+                           (not (member (cadr (interactive-form symbol)) '("e" "@e"))))
+                  (push symbol commands))))
+    (should (> (length commands) 40))
+    (neuron-council-test-clean
+      (neuron-council-verdict-add '(:id "an-id" :claim "A claim"))
+      (dolist (command commands)
+        (ert-info ((symbol-name command))
+          (with-temp-buffer
+            (insert "What I have written\n  in lines\n")
+            (goto-char (point-min))
+            (cl-letf (((symbol-function 'read-string) (lambda (&rest _) "x"))
+                      ((symbol-function 'completing-read) (lambda (&rest _) "all")))
+              (should-error (call-interactively command) :type 'user-error))
+            (should (equal (buffer-string) "What I have written\n  in lines\n"))
+            (should-not (overlays-in (point-min) (point-max)))))))))
+
 (ert-deftest neuron-council-test-package-options ()
   "Every option has a type that its value fits, the group and a docstring."
   (require 'cus-edit)
