@@ -23,7 +23,7 @@
                    ("neuron-council-install" neuron-council-install-server neuron-council-upgrade-server
                     neuron-council-uninstall-server)
                    ("neuron-council-jobs" neuron-council-cancel)
-                   ("neuron-council-list" neuron-council-list)
+                   ("neuron-council-list" neuron-council)
                    ("neuron-council-log" neuron-council-show-log)
                    ("neuron-council-org" neuron-council-org-capture-mode)
                    ("neuron-council-pending" neuron-council-resume-pending)
@@ -232,19 +232,19 @@ Input ends the wait."
     ("e" neuron-council-reevaluate
      :description (lambda () (neuron-council-menu--counted "judge pending again" (neuron-council-menu--pending))))]
    ["Look"
-    ("l" "all verdicts" neuron-council-list)
+    ("l" "all verdicts" neuron-council)
     ("s" "verdict at point" neuron-council-show-verdict)
     ("i" "any verdict" neuron-council-show)
     ("L" "log" neuron-council-show-log)
     ("d" "doctor" neuron-council-doctor)]]
   [["Memory policy"
     ("t" neuron-council-menu-guard)
-    ("w" neuron-council-menu-guard-waits)
+    ("W" neuron-council-menu-guard-waits)
     ("F" neuron-council-menu-flagged)
     ("P" neuron-council-menu-parked)
     ("o" neuron-council-menu-org)
-    ("m" "remember a claim" neuron-council-remember)
-    ("p" "store what waits" neuron-council-resume-pending)]
+    ("w" "remember a claim" neuron-council-remember)
+    ("S" "store what waits" neuron-council-resume-pending)]
    ["Server"
     ("g" "restart" neuron-council-restart)
     ("q" "stop" neuron-council-stop)

@@ -110,7 +110,12 @@
         (dolist (suffix suffixes)
           (should (commandp (oref suffix command))))
         (let ((keys (mapcar (lambda (suffix) (oref suffix key)) suffixes)))
-          (should (equal keys (delete-dups (copy-sequence keys)))))))))
+          (should (equal keys (delete-dups (copy-sequence keys)))))
+        ;; A key that somebody knows from the prefix must not do something else here.
+        (dolist (suffix suffixes)
+          (let ((known (lookup-key neuron-council-command-map (oref suffix key))))
+            (when (and (commandp known) (not (equal (oref suffix key) "t")))
+              (should (eq known (oref suffix command))))))))))
 
 (ert-deftest neuron-council-test-menu-alone-loads-transient ()
   (dolist (file (directory-files (expand-file-name "elisp" neuron-council-test-checkout) t "\\.el\\'"))
