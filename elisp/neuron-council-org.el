@@ -132,24 +132,31 @@ A file may have keywords of its own, which are upper case mostly."
     buffer))
 
 (defun neuron-council-org--save ()
-  "Save the current buffer without a word."
+  "Save the current buffer without a word.
+Where the disk is full, the file stays as it was."
   (when (unencodable-char-position (point-min) (point-max) (or buffer-file-coding-system 'undecided))
     (set-buffer-file-coding-system 'utf-8))
   (let ((save-silently t)
+        ;; A file of several names would become one for each.
+        (file-precious-flag (not (> (or (file-nlinks buffer-file-name) 1) 1)))
+        (file-preserve-symlinks-on-save t)
         ;; In batch, even an empty message is a line.
         (inhibit-message (or inhibit-message noninteractive)))
     (save-buffer)))
 
 (defun neuron-council-org--call-in (file function)
   "Call FUNCTION in a buffer of FILE, widened, save it, and return the value.
-Where that cannot be done without a question, signal `neuron-council-error'."
+Where that cannot be done without a question, signal `neuron-council-error'.
+Where the buffer cannot be saved, it is left as it was before."
   (condition-case problem
       (let ((inhibit-interaction t))
         (with-current-buffer (neuron-council-org--visit file)
-          (prog1 (org-with-wide-buffer
-                  (let ((inhibit-read-only t))
-                    (funcall function)))
-            (neuron-council-org--save))))
+          (save-excursion
+            (atomic-change-group
+              (prog1 (org-with-wide-buffer
+                      (let ((inhibit-read-only t))
+                        (funcall function)))
+                (neuron-council-org--save))))))
     (inhibited-interaction
      (neuron-council-org--refuse file "Emacs would have to ask something; save a buffer of it to see what"))
     ((file-error text-read-only)

@@ -363,6 +363,51 @@ Each is a list of its level, its title and the properties of the council."
                                              (should-error (neuron-council-org-store "Ana in 日本")
                                                            :type 'neuron-council-error))))))
 
+(ert-deftest neuron-council-test-org-save-that-fails ()
+  "What is not saved is not there: an error, a throw or \\[keyboard-quit] in the save leaves the buffer as it was."
+  (neuron-council-test-org nil
+    (neuron-council-org-store "A first" :council-id (neuron-council-test-uuid 1))
+    (with-current-buffer (find-buffer-visiting (neuron-council-org-file))
+      (dolist (mine '("" "* My own\n"))
+        (goto-char (point-max))
+        (insert mine)
+        (let ((before (buffer-string)) (modified (buffer-modified-p)))
+          (dolist (leave (list (lambda () (error "No")) (lambda () (signal 'quit nil)) (lambda () (throw 'out t))))
+            (let ((write-file-functions (list leave)))
+              (catch 'out
+                (condition-case nil
+                    (capture-memory-with-council "A claim" nil "A claim")
+                  ((error quit)))))
+            (should (equal (buffer-string) before))
+            (should (eq (buffer-modified-p) modified))))))
+    (neuron-council-org-store "A second" :council-id (neuron-council-test-uuid 2))
+    (should (equal (mapcar #'cadr (neuron-council-test-outline)) '("A first" "My own" "A second")))))
+
+(ert-deftest neuron-council-test-org-disk-that-is-full ()
+  "The memories on the disk are not cut off; links to their file stay links."
+  (neuron-council-test-org nil
+    (let* ((write (symbol-function 'write-region))
+           (linked (concat folder "linked.org")))
+      (neuron-council-org-store "A first" :council-id (neuron-council-test-uuid 1))
+      (let ((before (neuron-council-test-saved)))
+        (cl-letf (((symbol-function 'write-region)
+                   (lambda (_start _end file &rest _)
+                     (funcall write "* A f" nil file nil 'quiet)
+                     (signal 'file-error (list "Write error" "No space left on device" file)))))
+          (should-error (neuron-council-org-store "A second" :council-id (neuron-council-test-uuid 2))
+                        :type 'neuron-council-error))
+        (should (equal (neuron-council-test-saved) before)))
+      (kill-buffer (find-buffer-visiting (neuron-council-org-file)))
+      (dolist (link (list #'make-symbolic-link #'add-name-to-file))
+        (rename-file (neuron-council-org-file) linked)
+        (funcall link linked (neuron-council-org-file))
+        (neuron-council-org-store (symbol-name link) :council-id (neuron-council-test-uuid 3))
+        (should (equal (neuron-council-test-saved) (neuron-council-test-saved linked)))
+        (should (string-match-p (symbol-name link) (neuron-council-test-saved linked)))
+        (kill-buffer (find-buffer-visiting linked))
+        (delete-file (neuron-council-org-file))
+        (rename-file linked (neuron-council-org-file))))))
+
 (ert-deftest neuron-council-test-org-relative-file ()
   (neuron-council-test-org nil
     (let ((neuron-council-org-file "notes/memories.org"))
