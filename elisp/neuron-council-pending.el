@@ -293,7 +293,8 @@ What no file keeps and could not be stored is tried a last time."
 (defun neuron-council-pending-submit (claim context store-args)
   "Have CLAIM judged against CONTEXT, then store a memory with STORE-ARGS.
 Return a handle for `neuron-council-cancel' at once; see
-`neuron-council-capture-memory-async'."
+`neuron-council-capture-memory-async'.  Where \\[keyboard-quit] is pressed
+meanwhile, nothing is stored."
   (let ((inhibit-quit t)
         (memory (neuron-council-pending--make-memory
                  :id (neuron-council-verify-new-id) :claim claim :context context :store-args store-args
@@ -304,6 +305,8 @@ Return a handle for `neuron-council-cancel' at once; see
     (neuron-council-pending--make-job memory)
     (neuron-council-pending--enqueue (list memory))
     (neuron-council-pending--send)
+    (when quit-flag
+      (neuron-council-pending-forget (neuron-council-pending--memory-id memory)))
     (neuron-council-pending--memory-job memory)))
 
 (defun neuron-council-pending-p ()

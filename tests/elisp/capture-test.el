@@ -296,6 +296,21 @@ must be kept, but not if REFUSED."
       (should-not neuron-council-test-stored)
       (should-not (neuron-council-test-folder "unsent")))))
 
+(ert-deftest neuron-council-test-capture-async-quit-stores-nothing ()
+  "C-g that is pressed while a memory is taken in, a server looked for say, is heard behind that."
+  (dolist (command (list nil '("/nonexistent/neuron-council" "serve")))
+    (neuron-council-test-with nil
+      (let ((neuron-council-server-command (or command neuron-council-server-command))
+            (neuron-council-before-verify-functions (list (lambda (&rest _) (setq quit-flag t)))))
+        (should (eq 'quit (condition-case nil
+                              (progn (capture-memory-with-council-async "A claim" nil 'node)
+                                     (ignore))
+                            (quit 'quit))))
+        (neuron-council-test-until (null neuron-council-rpc-jobs)))
+      (should-not neuron-council-test-stored)
+      (should-not (neuron-council-test-folder "pending"))
+      (should-not (neuron-council-test-folder "unsent")))))
+
 (ert-deftest neuron-council-test-capture-quit-in-the-quarantine-keeps-nothing ()
   (neuron-council-test-with '(:verify [(:verdict (:confidence 0.3))])
     (dolist (leave (list (lambda (&rest _) (signal 'quit nil)) (lambda (&rest _) (error "No")) (lambda (&rest _) (throw 'out t))))
