@@ -131,18 +131,31 @@ A file may have keywords of its own, which are upper case mostly."
         (org-mode)))
     buffer))
 
+(defun neuron-council-org--save-whole ()
+  "Save the current buffer under another name, which is then that of its file.
+So no death and no full disk cuts the file off."
+  (let (;; A file of several names would become one for each.
+        (file-precious-flag (not (> (or (file-nlinks buffer-file-name) 1) 1)))
+        (file-preserve-symlinks-on-save t))
+    (condition-case problem
+        (save-buffer)
+      (file-error
+       ;; Emacs leaves behind what it has begun to write.
+       (let ((draft (car (last problem))))
+         (when (and (stringp draft)
+                    (string-prefix-p (expand-file-name "tmp" (file-name-directory buffer-file-name)) draft)
+                    (not (equal draft buffer-file-name)))
+           (ignore-errors (delete-file draft))))
+       (signal (car problem) (cdr problem))))))
+
 (defun neuron-council-org--save ()
-  "Save the current buffer without a word.
-Where the disk is full, the file stays as it was."
+  "Save the current buffer without a word."
   (when (unencodable-char-position (point-min) (point-max) (or buffer-file-coding-system 'undecided))
     (set-buffer-file-coding-system 'utf-8))
   (let ((save-silently t)
-        ;; A file of several names would become one for each.
-        (file-precious-flag (not (> (or (file-nlinks buffer-file-name) 1) 1)))
-        (file-preserve-symlinks-on-save t)
         ;; In batch, even an empty message is a line.
         (inhibit-message (or inhibit-message noninteractive)))
-    (save-buffer)))
+    (neuron-council-org--save-whole)))
 
 (defun neuron-council-org--call-in (file function)
   "Call FUNCTION in a buffer of FILE, widened, save it, and return the value.
