@@ -110,7 +110,14 @@
 (ert-deftest neuron-council-test-package-keys ()
   (should (keymapp neuron-council-command-map))
   (should (keymapp 'neuron-council-command-map))
-  (map-keymap (lambda (_ command) (should (commandp command))) neuron-council-command-map)
+  ;; which-key shows the label, everything else knows the command.
+  (map-keymap (lambda (key binding)
+                (pcase-let ((`(,label . ,command) binding))
+                  (should (< 0 (length label) 25))
+                  (should (commandp command))
+                  (should (eq command (lookup-key neuron-council-command-map (vector key))))
+                  (should (equal (where-is-internal command neuron-council-command-map t) (vector key)))))
+              neuron-council-command-map)
   (require 'neuron-council-report)
   (map-keymap (lambda (_ command) (when (symbolp command) (should (commandp command)))) neuron-council-report-mode-map)
   ;; No global binding, and C-c with a letter is the user's.
