@@ -333,7 +333,7 @@ async def test_the_deadline_of_a_first_loop_keeps_who_answered(stub: Stub, conve
 
 async def test_a_model_that_loads_at_the_deadline_is_not_loaded(stub: Stub, convene: Convene) -> None:
     stub.script(models={DOLPHIN: {"load": 30}})
-    verdict = await judge(await convene(), deadline_s=0.4)
+    verdict = await judge(await convene(), deadline_s=1.0)
     assert kinds(verdict) == [None, None, FailureKind.NOT_LOADED]
 
 

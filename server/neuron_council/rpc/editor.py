@@ -177,7 +177,7 @@ class Editor:
             mark.stop()
 
     def stop(self) -> Set[asyncio.Task[None]]:
-        """Forget every document, and stop every judgement; their tasks, which soon end. Nothing is published any more."""
+        """Forget every document, publish nothing any more, and stop every judgement; their tasks, which soon end."""
         for opened in self._documents.values():
             opened.silence()
             opened.shown = False
