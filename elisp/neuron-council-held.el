@@ -30,13 +30,14 @@
        (or (null (plist-get record :summary)) (stringp (plist-get record :summary)))
        (proper-list-p (plist-get record :store-args))))
 
-(defun neuron-council-held-keep (verdict store-args reason)
+(defun neuron-council-held-keep (verdict store-args reason &optional memory)
   "Keep the memory of STORE-ARGS, which was not stored for REASON, with VERDICT.
-REASON is `parked', `rejected' or `quarantined'.  Return the file; signal
-an error where it cannot be kept."
+REASON is `parked', `rejected' or `quarantined'.  MEMORY is an id of the
+memory itself, under which it is kept once, nil for a new one.  Return the
+file; signal an error where it cannot be kept."
   (let ((record (list :id (plist-get verdict :id) :reason reason :claim (plist-get verdict :claim)
                       :confidence (plist-get verdict :confidence) :tags (plist-get verdict :tags)
-                      :summary (plist-get verdict :summary) :time (float-time)
+                      :summary (plist-get verdict :summary) :time (float-time) :memory memory
                       :store-args (neuron-council-files-storable store-args)))
         (folder (neuron-council-held-folder))
         (number nil)
@@ -49,9 +50,10 @@ an error where it cannot be kept."
               (setq kept file))
           ;; A folder that cannot be made is said in the same way as a name that is taken.
           (file-already-exists
-           (if (file-exists-p file)
-               (setq number (1+ (or number 1)))
-             (signal (car problem) (cdr problem)))))))
+           (cond ((not (file-exists-p file)) (signal (car problem) (cdr problem)))
+                 ((and memory (equal memory (plist-get (neuron-council-held-read file) :memory)))
+                  (setq kept file))
+                 (t (setq number (1+ (or number 1)))))))))
     kept))
 
 (defun neuron-council-held-read (file)

@@ -189,13 +189,14 @@ Return what FUNCTION returned."
   "Say that a memory is kept, not stored for REASON."
   (message "%s" (substitute-command-keys (alist-get reason neuron-council-store--said))))
 
-(defun neuron-council-store--keep (verdict store-args reason)
+(defun neuron-council-store--keep (verdict store-args reason memory)
   "Keep the memory of STORE-ARGS, not stored for REASON, with VERDICT.
-Return its file, or nil where no file can keep it, and say so.  Signal
+MEMORY is its id or nil, see `neuron-council-held-keep'.  Return its file,
+or nil where no file can keep it, and say so.  Signal
 `neuron-council-error' for one that is rejected while the files of this
 home cannot be written: it would be nowhere."
   (condition-case problem
-      (neuron-council-held-keep verdict store-args reason)
+      (neuron-council-held-keep verdict store-args reason memory)
     (error
      (neuron-council-log "%s cannot be kept: %s" (plist-get verdict :id) (car problem))
      (let ((text (neuron-council-errors-text problem)))
@@ -205,10 +206,10 @@ home cannot be written: it would be nowhere."
        (message "The memory cannot be kept for a later decision: %s" text)
        nil))))
 
-(defun neuron-council-store--quarantine (verdict store-args)
-  "Give the memory of STORE-ARGS, flagged by VERDICT, to the quarantine function.
+(defun neuron-council-store--quarantine (verdict store-args memory)
+  "Give MEMORY with STORE-ARGS to the quarantine function: VERDICT flags it.
 Return what that returned.  Where it fails nothing is kept."
-  (let ((file (neuron-council-store--keep verdict store-args 'quarantined))
+  (let ((file (neuron-council-store--keep verdict store-args 'quarantined memory))
         (given nil))
     (unwind-protect
         (prog1 (neuron-council-store-call neuron-council-quarantine-function store-args verdict)
@@ -224,26 +225,27 @@ One that was read back from a file is a part of what may be there already."
              (or (plist-member verdict :status) (not (neuron-council-verdict-find (plist-get verdict :id)))))
     (neuron-council-verdict-add verdict :context context)))
 
-(defun neuron-council-store--by-policy (verdict store-args)
-  "Do with the memory of STORE-ARGS what the policy for VERDICT says.
+(defun neuron-council-store--by-policy (verdict store-args memory)
+  "Do with MEMORY, that of STORE-ARGS, what the policy for VERDICT says.
 Return a cons of what became of it, see `neuron-council-verdict--notes',
 and of what the function that stored it returned."
   (let ((policy (neuron-council-store--decide (plist-get verdict :tags))))
     (cond
-     ((and (eq policy 'hold) (neuron-council-store--keep verdict store-args 'parked))
+     ((and (eq policy 'hold) (neuron-council-store--keep verdict store-args 'parked memory))
       (neuron-council-store--say 'parked)
       '(held))
      ((eq policy 'reject)
-      (when (neuron-council-store--keep verdict store-args 'rejected)
+      (when (neuron-council-store--keep verdict store-args 'rejected memory)
         (neuron-council-store--say 'rejected))
       '(rejected))
      ((eq policy 'quarantine)
-      (cons 'quarantined (neuron-council-store--quarantine verdict store-args)))
+      (cons 'quarantined (neuron-council-store--quarantine verdict store-args memory)))
      (t (cons 'stored (neuron-council-store-call neuron-council-store-function store-args verdict))))))
 
-(defun neuron-council-store-judged (verdict context store-args)
+(defun neuron-council-store-judged (verdict context store-args &optional memory)
   "Store a memory with STORE-ARGS as the policy for VERDICT says.
-CONTEXT is what its claim was judged against.  Return what the store
+CONTEXT is what its claim was judged against, MEMORY an id by which one
+that is tried again is known.  Return what the store
 function returned, nil where the policy stores nothing."
   (neuron-council-store--show verdict context)
   (when (member "council-unavailable" (plist-get verdict :tags))
@@ -251,7 +253,7 @@ function returned, nil where the policy stores nothing."
              (replace-regexp-in-string "\\.\\'" "" (neuron-council-text-plain (plist-get verdict :summary)))))
   (let ((outcome '(unstored)))
     (unwind-protect
-        (cdr (setq outcome (neuron-council-store--by-policy verdict store-args)))
+        (cdr (setq outcome (neuron-council-store--by-policy verdict store-args memory)))
       ;; Too late for C-g: what was stored must not be taken for unstored.
       (let ((inhibit-quit t))
         (neuron-council-verdict-note (plist-get verdict :id) :fate (car outcome))))))

@@ -46,8 +46,7 @@
            (neuron-council-quarantine-function #'neuron-council-test-store))
       (dolist (n '(1 2 3 4))
         (capture-memory-with-council-async (format "Claim %d" n) nil n))
-      (neuron-council-test-until (= 1 (cl-count-if #'neuron-council-pending--memory-verdict
-                                                   neuron-council-pending--queue)))
+      (neuron-council-test-until (cl-some #'neuron-council-pending--memory-verdict neuron-council-pending--queue))
       (should-not neuron-council-test-stored)
       (should (= 4 (length (neuron-council-test-folder "pending"))))
       (neuron-council-test-pending-over)
@@ -457,6 +456,30 @@
           (should (equal (plist-get (cdr stored) :text) "é\n\"x\""))
           (should (member (plist-get (cdr stored) :council-id) ids)))
         (should-not (neuron-council-test-folder "unsent"))))))
+
+(ert-deftest neuron-council-test-pending-killed-while-it-is-kept ()
+  "A memory that is held or in quarantine is kept once, though Emacs died before it left the queue."
+  (dolist (seam '((setq neuron-council-flagged-policy 'quarantine
+                        neuron-council-quarantine-function (lambda (&rest _) (signal-process (emacs-pid) 'SIGKILL)))
+                  (progn (setq neuron-council-flagged-policy 'reject)
+                         (advice-add 'neuron-council-files-delete :before
+                                     (lambda (&rest _) (signal-process (emacs-pid) 'SIGKILL))))))
+    (neuron-council-test-with '(:verify [(:verdict (:confidence 0.3))])
+      (dotimes (_ 2)
+        (let ((child (neuron-council-test-in-emacs
+                      '(setq neuron-council-store-function #'ignore)
+                      seam
+                      '(capture-memory-with-council-async "Claim 1" nil 1)
+                      '(while t (accept-process-output nil 0.1)))))
+          (neuron-council-test-until (not (process-live-p child)))))
+      ;; The second died over what the first had left.
+      (should (neuron-council-test-folder "held"))
+      (should (= 2 (length (neuron-council-test-folder "pending"))))
+      (let ((neuron-council-flagged-policy (if (eq (car seam) 'setq) 'quarantine 'reject))
+            (neuron-council-quarantine-function #'neuron-council-test-store))
+        (should (= 2 (neuron-council-resume-pending)))
+        (neuron-council-test-pending-over))
+      (should (= 2 (length (neuron-council-test-folder "held")))))))
 
 (ert-deftest neuron-council-test-pending-earlier-lives-come-first ()
   (neuron-council-test-with '(:verify [(:delay 0.3) nil])
