@@ -255,9 +255,14 @@ Where the buffer cannot be saved, it is left as it was before."
                               (concat (make-string (max 1 (+ (1- (length heading)) stars)) ?*) " "))
                             tree))
 
+(defun neuron-council-org--put (tree level quarantine)
+  "Insert TREE, the text of an entry of LEVEL, in QUARANTINE or not."
+  (let ((stars (- (neuron-council-org--go-to-place quarantine) level)))
+    (insert (neuron-council-org--shifted tree stars))))
+
 (defun neuron-council-org--move (quarantine)
   "Move the entry at point to the file of memories, into QUARANTINE or out of it.
-It is put there and saved before it is deleted here."
+From another file, it is put there and saved before it is deleted here."
   (unless (and (neuron-council-org--own-p)
                (eq (and quarantine t) (and (neuron-council-org--quarantined-p) t)))
     (org-back-to-heading t)
@@ -267,9 +272,10 @@ It is put there and saved before it is deleted here."
            (end (copy-marker (save-excursion (org-end-of-subtree t t))))
            (level (org-current-level))
            (tree (buffer-substring-no-properties start end)))
-      (neuron-council-org--with-file (neuron-council-org-file)
-        (let ((stars (- (neuron-council-org--go-to-place quarantine) level)))
-          (insert (neuron-council-org--shifted tree stars))))
+      (if (neuron-council-org--own-p)
+          (save-excursion (neuron-council-org--put tree level quarantine))
+        (neuron-council-org--with-file (neuron-council-org-file)
+          (neuron-council-org--put tree level quarantine)))
       (delete-region start end)
       (set-marker start nil)
       (set-marker end nil))))

@@ -383,6 +383,19 @@ Each is a list of its level, its title and the properties of the council."
     (neuron-council-org-store "A second" :council-id (neuron-council-test-uuid 2))
     (should (equal (mapcar #'cadr (neuron-council-test-outline)) '("A first" "My own" "A second")))))
 
+(ert-deftest neuron-council-test-org-is-moved-in-one-save ()
+  "No death between lets a memory stand in its file twice."
+  (neuron-council-test-org nil
+    (neuron-council-org-quarantine "A claim" :council-id (neuron-council-test-uuid 1))
+    (let* ((saves 0)
+           (after-save-hook (list (lambda ()
+                                    (setq saves (1+ saves))
+                                    (should (= 1 (how-many "A claim" (point-min) (point-max))))))))
+      (neuron-council-org-store "A claim" :council-id (neuron-council-test-uuid 1))
+      (neuron-council-org-quarantine "A claim" :council-id (neuron-council-test-uuid 1))
+      (should (= saves 2)))
+    (should (equal (mapcar #'cadr (neuron-council-test-outline)) '("Quarantine" "A claim")))))
+
 (ert-deftest neuron-council-test-org-disk-that-is-full ()
   "The memories on the disk are not cut off; links to their file stay links."
   (neuron-council-test-org nil
