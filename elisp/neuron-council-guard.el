@@ -142,12 +142,12 @@ define one, and set `neuron-council-store-function' to it"))
 
 (defun neuron-council-guard--advise (function)
   "Guard FUNCTION, a symbol that may be defined later, and no other; nil for none."
-  (unless (eq function neuron-council-guard--advised)
-    (when neuron-council-guard--advised
-      (advice-remove neuron-council-guard--advised #'neuron-council-guard--around))
-    (setq neuron-council-guard--advised function)
-    (when function
-      (advice-add function :around #'neuron-council-guard--around '((depth . -90))))))
+  (when (and neuron-council-guard--advised (not (eq function neuron-council-guard--advised)))
+    (advice-remove neuron-council-guard--advised #'neuron-council-guard--around))
+  (setq neuron-council-guard--advised function)
+  ;; Again where it is the same: `fset' takes advice away.
+  (when function
+    (advice-add function :around #'neuron-council-guard--around '((depth . -90)))))
 
 (defun neuron-council-guard--watch (_symbol function operation where)
   "Guard FUNCTION, which OPERATION makes the store function.
@@ -186,7 +186,8 @@ then, as by `neuron-council-capture-memory': the claim is judged, the
 storage policy decides, and the function is called as the caller did, with
 :council-confidence, :council-tags and :council-id behind the arguments
 where it takes them (see `neuron-council-store-keywords').  The callers
-need no change, and the function may be defined or redefined later.
+need no change, and the function may be defined or redefined later (behind
+`fset', which takes advice away, turn the mode on again).
 
 `neuron-council-guard-arguments-function' says where claim and context
 are, `neuron-council-guard-asynchronous' whether the caller waits.  What

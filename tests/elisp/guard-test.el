@@ -292,6 +292,17 @@ The server follows SCRIPT.  Afterwards there is neither mode nor function."
           (should (= 2 (length (neuron-council-test-judged)))))
       (delete-file file))))
 
+(ert-deftest neuron-council-test-guard-function-whose-cell-is-set ()
+  "`fset' takes the guard away; to turn the mode on again, or set the option, guards again."
+  (neuron-council-test-guarding nil (neuron-council-test-engram)
+    (dolist (again (list (lambda () (neuron-council-guard-mode 1))
+                         (lambda () (setq neuron-council-store-function 'engram-write))))
+      (fset 'engram-write #'neuron-council-test-store)
+      (should-not (advice-member-p #'neuron-council-guard--around 'engram-write))
+      (funcall again)
+      (neuron-council-test-call 'engram-write "A claim")
+      (should (equal (plist-get (cdr (car neuron-council-test-stored)) :council-tags) '("verified"))))))
+
 (ert-deftest neuron-council-test-guard-another-store-function ()
   "The guard follows the option, for as long as it is bound."
   (neuron-council-test-guarding nil (neuron-council-test-engram)
