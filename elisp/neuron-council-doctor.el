@@ -740,7 +740,7 @@ The user's folder is written ~, and a URL loses its password."
               truncate-lines nil
               header-line-format (substitute-command-keys "\\<neuron-council-doctor-mode-map>\
 \\[revert-buffer] look again   \\[neuron-council-doctor-next] \\[neuron-council-doctor-previous] problems   \
-\\[forward-button] \\[push-button] mend   \\[neuron-council-doctor-copy] copy   \
+\\[forward-button] RET mend   \\[neuron-council-doctor-copy] copy   \
 \\[neuron-council-show-log] log   \\[quit-window] leave")
               imenu-generic-expression '((nil "^\\([^ \n].*\\)$" 1))))
 

@@ -20,6 +20,10 @@
 (defconst neuron-council-files--id "[[:xdigit:]]\\{8\\}\\(?:-[[:xdigit:]]\\{4\\}\\)\\{3\\}-[[:xdigit:]]\\{12\\}"
   "Regular expression of a verdict's id, a UUID.")
 
+(defun neuron-council-files-id-p (text)
+  "Return non-nil when TEXT is the id of a verdict, a UUID."
+  (and (stringp text) (string-match-p (concat "\\`" neuron-council-files--id "\\'") text)))
+
 (defun neuron-council-files-folder (name)
   "Return the folder NAME of records, which may not be there yet."
   (expand-file-name (concat "council/" name "/") (neuron-council-rpc-home)))
@@ -27,7 +31,7 @@
 (defun neuron-council-files-name (folder id &optional number)
   "Return the file in FOLDER for the verdict ID and NUMBER.
 Signal `neuron-council-error' for an ID that is no UUID."
-  (unless (and (stringp id) (string-match-p (concat "\\`" neuron-council-files--id "\\'") id))
+  (unless (neuron-council-files-id-p id)
     (signal 'neuron-council-error (list (format "%s is no id of a verdict" id))))
   (concat folder id (and number (format ".%d" number)) ".eld"))
 

@@ -13,6 +13,7 @@
 
 ;;; Code:
 
+(eval-when-compile (require 'subr-x))
 (require 'neuron-council-held)
 (require 'neuron-council-pending)
 (require 'neuron-council-store)
@@ -54,33 +55,61 @@ error in one is caught, logged and shown; it undoes nothing."
   "Return the claim of VERDICT on one line."
   (truncate-string-to-width (neuron-council-verdict-plain (plist-get verdict :claim)) 70 nil nil t))
 
-(defun neuron-council-review--choose (prompt verdicts &optional other)
-  "Return an id, chosen among VERDICTS by their claims, with PROMPT.
-These are property lists; tags and summary stand beside the claim.  With
-OTHER non-nil, an id that is typed will do too."
+(defun neuron-council-review--annotation (verdict)
+  "Return what stands beside the claim of VERDICT, on one line."
+  (truncate-string-to-width
+   (concat "  "
+           (pcase (plist-get verdict :reason)
+             ('nil "")
+             ('parked "memory held, ")
+             (reason (format "memory %s, " reason)))
+           (neuron-council-verdict-brief verdict) "  " (neuron-council-verdict-plain (plist-get verdict :summary)))
+   100 nil nil t))
+
+(defun neuron-council-review--choices (verdicts)
+  "Return an alist from the claims of VERDICTS, each told apart, to these.
+Of equal claims the first one has the plain name."
   (let ((choices nil))
-    (dolist (verdict (reverse verdicts))
+    (dolist (verdict verdicts (nreverse choices))
       (let* ((label (neuron-council-review--label verdict))
              (unique label)
              (count 1))
         (while (assoc unique choices)
           (setq unique (format "%s (%d)" label (setq count (1+ count)))))
-        (push (cons unique verdict) choices)))
-    (let* ((completion-extra-properties
-            (list :annotation-function
-                  (lambda (choice)
-                    (let ((verdict (cdr (assoc choice choices))))
-                      (concat "  " (neuron-council-verdict-brief verdict) "  "
-                              (neuron-council-verdict-plain (plist-get verdict :summary)))))))
-           (choice (completing-read prompt
-                                    (lambda (text predicate action)
-                                      (if (eq action 'metadata)
-                                          '(metadata (category . neuron-council-verdict)
-                                                     (display-sort-function . identity))
-                                        (complete-with-action action choices text predicate)))
-                                    nil (not other) nil 'neuron-council-verdict-history))
-           (verdict (cdr (assoc choice choices))))
-      (if verdict (plist-get verdict :id) choice))))
+        (push (cons unique verdict) choices)))))
+
+(defun neuron-council-review--typed-id (text verdicts)
+  "Return the id that TEXT is, or begins: that of one of VERDICTS.
+Signal a `user-error' where it is none."
+  (let ((text (downcase (replace-regexp-in-string "[ \t]+" "" text))) (found nil))
+    (when (string-match-p "\\`[[:xdigit:]-]\\{4,\\}\\'" text)
+      (dolist (verdict verdicts)
+        (when (string-prefix-p text (format "%s" (plist-get verdict :id)))
+          (push (plist-get verdict :id) found))))
+    (cond ((neuron-council-files-id-p text) text)
+          ((and found (null (cdr (delete-dups found)))) (car found))
+          (t (user-error "%s: choose a claim, or type an id; M-x neuron-council lists what the ledger has"
+                         (if (equal text "") "Nothing was chosen"
+                           (format "`%s' is no claim at hand and no id" (truncate-string-to-width text 40 nil nil t))))))))
+
+(defun neuron-council-review--choose (prompt verdicts &optional other)
+  "Return an id, chosen among VERDICTS by their claims, with PROMPT.
+These are property lists; what is kept, tags and summary stand beside the
+claim.  With OTHER non-nil, an id that is typed will do too, of VERDICTS
+its first four digits."
+  (let* ((choices (neuron-council-review--choices verdicts))
+         (completion-extra-properties
+          (list :annotation-function
+                (lambda (choice) (neuron-council-review--annotation (cdr (assoc choice choices))))))
+         (choice (completing-read prompt
+                                  (lambda (text predicate action)
+                                    (if (eq action 'metadata)
+                                        '(metadata (category . neuron-council-verdict)
+                                                   (display-sort-function . identity))
+                                      (complete-with-action action choices text predicate)))
+                                  nil (not other) nil 'neuron-council-verdict-history))
+         (verdict (cdr (assoc choice choices))))
+    (if verdict (plist-get verdict :id) (neuron-council-review--typed-id choice verdicts))))
 
 (defun neuron-council-review--held (reasons)
   "Return a memory for each verdict that is kept for one of REASONS."

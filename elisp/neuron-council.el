@@ -29,7 +29,7 @@
 ;;
 ;; `neuron-council-command-map' has the commands on keys; bind it to a prefix of your own:
 ;;
-;;   (global-set-key (kbd "C-c n") neuron-council-command-map)
+;;   (global-set-key (kbd "C-c n") 'neuron-council-command-map)
 
 ;;; Code:
 

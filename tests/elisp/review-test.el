@@ -445,6 +445,24 @@ The annotations of all candidates go to ANNOTATIONS."
                     (funcall ,choose all)))))
        ,@body)))
 
+(ert-deftest neuron-council-test-choosing-takes-the-held-one-by-its-plain-name ()
+  "Of two verdicts on one claim, the one whose memory is held comes first and says so."
+  (let* ((held (list :id (neuron-council-test-uuid 1) :claim "A claim" :reason 'parked :confidence 0.65 :tags nil))
+         (other (list :id (neuron-council-test-uuid 2) :claim "A claim" :confidence 0.65 :tags nil))
+         (choices (neuron-council-review--choices (list held other))))
+    (should (equal (list (cons "A claim" held) (cons "A claim (2)" other)) choices))
+    (should (string-match-p "memory held" (neuron-council-review--annotation held)))
+    (should-not (string-match-p "memory" (neuron-council-review--annotation other)))))
+
+(ert-deftest neuron-council-test-choosing-by-what-is-typed ()
+  (let ((verdicts (list (list :id "550e8400-e29b-41d4-a716-446655440000" :claim "A")
+                        (list :id "550e8400-e29b-41d4-a716-446655440001" :claim "B")
+                        (list :id "660e8400-e29b-41d4-a716-446655440002" :claim "C"))))
+    (should (equal "660e8400-e29b-41d4-a716-446655440002" (neuron-council-review--typed-id " 660E " verdicts)))
+    (should (equal (neuron-council-test-uuid 5) (neuron-council-review--typed-id (neuron-council-test-uuid 5) verdicts)))
+    (dolist (text '("" "Porto" "550e" "66" "660e8400-e29b-41d4-a716-446655440002x"))
+      (should-error (neuron-council-review--typed-id text verdicts) :type 'user-error))))
+
 (ert-deftest neuron-council-test-decide-by-choosing ()
   (neuron-council-test-holding neuron-council-test-parked nil
     (capture-memory-with-council "The first\nclaim" nil 'node)
