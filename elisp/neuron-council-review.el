@@ -90,7 +90,8 @@ Signal a `user-error' where it is none."
           ((and found (null (cdr (delete-dups found)))) (car found))
           (t (user-error "%s: choose a claim, or type an id; M-x neuron-council lists what the ledger has"
                          (if (equal text "") "Nothing was chosen"
-                           (format "`%s' is no claim at hand and no id" (truncate-string-to-width text 40 nil nil t))))))))
+                           (format "`%s' is no claim at hand and no id"
+                                   (truncate-string-to-width text 40 nil nil t))))))))
 
 (defun neuron-council-review--choose (prompt verdicts &optional other)
   "Return an id, chosen among VERDICTS by their claims, with PROMPT.
