@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from hypothesis import settings as settings_of_hypothesis
 
+from clock import SteadyLoop
 from neuron_council.rpc import log
 from shell import Shell
 from support import Stub, closing, settings
@@ -19,9 +21,17 @@ if TYPE_CHECKING:
     from neuron_council.council import Council
 
 
+settings_of_hypothesis.register_profile("steady", deadline=None)
+settings_of_hypothesis.load_profile("steady")
+
 # A shell's job in the background is started with SIGINT ignored, and what the tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], SteadyLoop]]:
+    """The event loop of every test."""
+    return {"steady": SteadyLoop}
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,8 @@ import time
 from collections import Counter
 from typing import Any
 
+from clock import SteadyLoop, now
+
 INSTALLED = ["neuron:latest", "neuron-ft:latest", "dolphin3:8b"]
 WORDS = {
     "plausible": "It agrees with what is given.",
@@ -226,8 +228,8 @@ class StubOllama:
 
     async def gone(self, reader: asyncio.StreamReader, seconds: float) -> bool:
         """Wait; True as soon as the client has closed its side."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
+        until = now() + seconds
+        while (left := until - now()) > 0:
             await asyncio.sleep(min(left, 0.005))
             if reader.at_eof():
                 return True
@@ -288,4 +290,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    with asyncio.Runner(loop_factory=SteadyLoop) as runner:
+        runner.run(main())

@@ -9,13 +9,13 @@ import json
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen, mutable
 
+from clock import now
 from neuron_council import config
 from neuron_council.config import Settings
 from neuron_council.evidence.pack import ContextPack
@@ -140,11 +140,11 @@ def settings(
     return config.load(home, {}, options | ({"member": list(member)} if member else {}))
 
 
-async def until(condition: Callable[[], object], within_s: float = 5.0) -> None:
+async def until(condition: Callable[[], object], within_s: float = 20.0) -> None:
     """Wait until CONDITION holds, or fail."""
-    give_up = time.monotonic() + within_s
+    give_up = now() + within_s
     while not condition():
-        assert time.monotonic() < give_up, "what was waited for did not happen"
+        assert now() < give_up, "what was waited for did not happen"
         await asyncio.sleep(0.01)
 
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_council.py")))
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 """How long a reply may take on a machine that is busy with other things."""
 
 

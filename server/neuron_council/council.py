@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -326,7 +325,8 @@ class Council:
         on_vote: OnVote | None = None,
     ) -> tuple[Verdict, Mapping[str, Any]]:
         """Debate and check; the verdict and what decided it beside the evidence."""
-        began = time.monotonic()
+        clock = asyncio.get_running_loop().time
+        began = clock()
         debate, report = await self._debate(pack, deadline_s, is_urgent, on_vote)
         about = self._about([seat.adapter.digest for seat in self._board.seats])
         verdict = Verdict(
@@ -335,7 +335,7 @@ class Council:
             debate=debate,
             report=report,
             outcome=outcome(debate, report),
-            latency_ms=round((time.monotonic() - began) * 1000),
+            latency_ms=round((clock() - began) * 1000),
             warnings=(*_warnings(debate), *_shared_weights(about["board"])),
         )
         log.info("%s %s in %d ms, %d loops", verdict.id, report.status, verdict.latency_ms, report.loop_count)

@@ -21,7 +21,7 @@ from typing import Any
 HERE = Path(__file__).parent
 SCREENS = HERE / "screens"
 WRITE = bool(os.environ.get("NEURON_COUNCIL_WRITE_SCREENS"))
-PATIENCE_S = 20  # a loaded machine; nothing waits so long when it works
+PATIENCE_S = 60  # a loaded machine; nothing waits so long when it works
 SETTLED_S = 1.5  # a screen that is to be written down has not changed for so long
 
 KEYS = """

@@ -15,7 +15,6 @@ def has_eglot(emacs: str) -> bool:
     return subprocess.run([emacs, "-Q", "--batch", "--eval", look], check=False).returncode == 0
 
 
-@pytest.mark.timeout(150)
 @pytest.mark.parametrize("emacs", EMACSEN)
 def test_eglot(emacs: str, tmp_path: Path) -> None:
     if not has_eglot(emacs):

@@ -56,7 +56,7 @@ def test_there_is_an_emacs() -> None:
     assert EMACSEN, INSTALL
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("emacs", EMACSEN)
 @pytest.mark.parametrize("file", sorted(HERE.glob("*-test.el")), ids=lambda file: file.stem)
 def test_ert(emacs: str, file: Path, runs: dict[Case, Future[Run]]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from terminal import Terminal
 from test_ert import EMACSEN
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.parametrize("emacs", EMACSEN)]
+pytestmark = pytest.mark.parametrize("emacs", EMACSEN)
 
 Opened = Callable[..., AbstractContextManager[Terminal]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 import stub_ollama
+from clock import now
 from conftest import Convene
 from neuron_council import config
 from neuron_council.council import Council
@@ -194,9 +194,9 @@ async def test_a_busy_backend_that_recovers_votes(stub: Stub, convene: Convene) 
 
 
 async def test_nobody_listens(convene: Convene) -> None:
-    began = time.monotonic()
+    began = now()
     verdict = await judge(await convene(refusing_url()))
-    assert time.monotonic() - began < 1.5
+    assert now() - began < 1.5
     assert row(verdict) == UNAVAILABLE
     assert kinds(verdict) == [FailureKind.UNREACHABLE] * 3
     assert "ollama serve" in verdict.outcome.summary
@@ -204,9 +204,9 @@ async def test_nobody_listens(convene: Convene) -> None:
 
 async def test_the_way_there_leads_nowhere(convene: Convene) -> None:
     with black_hole() as url:
-        began = time.monotonic()
+        began = now()
         verdict = await judge(await convene(url))
-        assert time.monotonic() - began < 1.5
+        assert now() - began < 1.5
     assert row(verdict) == UNAVAILABLE
     assert kinds(verdict) == [FailureKind.UNREACHABLE] * 3
 
@@ -214,9 +214,9 @@ async def test_the_way_there_leads_nowhere(convene: Convene) -> None:
 async def test_nobody_listens_while_the_models_were_believed(stub: Stub, convene: Convene) -> None:
     council = await warm(convene)
     stub.kill()
-    began = time.monotonic()
+    began = now()
     verdict = await judge(council)
-    assert time.monotonic() - began < 1.5
+    assert now() - began < 1.5
     assert row(verdict) == UNAVAILABLE
 
 
@@ -235,9 +235,9 @@ async def test_who_does_not_say_what_is_resident_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(ollama, "CONTROL_S", 0.1)
     stub.script(dead_routes=["/api/ps"])
-    began = time.monotonic()
+    began = now()
     assert row(await judge(await convene(warm=False, load_wait_s=30))) == UNAVAILABLE
-    assert time.monotonic() - began < 1.5
+    assert now() - began < 1.5
 
 
 @pytest.mark.usefixtures("stub")
@@ -249,9 +249,9 @@ async def test_no_wait_for_loads_is_no_wait_for_what_is_resident(convene: Conven
 
 async def test_a_backend_that_answers_nothing_at_all(stub: Stub, convene: Convene) -> None:
     stub.script(dead_routes=["/api/ps", "/api/show", "/api/tags", "/api/version", "/api/chat"])
-    began = time.monotonic()
+    began = now()
     verdict = await judge(await convene(load_wait_s=0.5))
-    assert time.monotonic() - began < 1.5
+    assert now() - began < 1.5
     assert row(verdict) == UNAVAILABLE
 
 
@@ -298,9 +298,9 @@ async def test_the_backend_dies_between_ballot_and_challenge(stub: Stub, convene
         if heard == 3:
             stub.kill()
 
-    began = time.monotonic()
+    began = now()
     verdict = await judge(council, on_vote=kill_after_the_third)
-    assert time.monotonic() - began < 1.5
+    assert now() - began < 1.5
     assert kinds(verdict) == [None] * 3
     assert verdict.report.challenge
     assert verdict.report.challenge.failure
@@ -412,9 +412,9 @@ async def test_claims_on_models_that_do_not_fit_together(stub: Stub, convene: Co
 async def test_a_load_that_hangs_costs_its_member_alone(stub: Stub, convene: Convene) -> None:
     stub.script(models={DOLPHIN: {"load": 60}})
     council = await convene(load_wait_s=0.4)
-    began = time.monotonic()
+    began = now()
     verdict = await judge(council)
-    assert time.monotonic() - began < 1.5
+    assert now() - began < 1.5
     assert kinds(verdict) == [None, None, FailureKind.NOT_LOADED]
     assert row(verdict) == SPLIT
     stub.script()
@@ -431,9 +431,9 @@ async def test_a_load_that_hangs_first_holds_up_no_later_resident_model(stub: St
 
 async def test_all_models_load_too_long(stub: Stub, convene: Convene) -> None:
     stub.script(default={"load": 60})
-    began = time.monotonic()
+    began = now()
     verdict = await judge(await convene(load_wait_s=0.3))
-    assert time.monotonic() - began < 1.0
+    assert now() - began < 1.0
     assert kinds(verdict) == [FailureKind.NOT_LOADED] * 3
     assert row(verdict) == UNAVAILABLE
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from clock import now
 from neuron_council.evidence.failure import Err, FailureKind, Ok
 from neuron_council.maker import embedded
 from neuron_council.maker.adapter import Prompt, Reply
@@ -148,7 +149,7 @@ async def test_a_prompt_that_does_not_fit_is_refused_and_not_cut(alder: Embedded
 
 
 async def test_a_cancelled_call_stops_the_engine_while_it_reads_the_prompt(alder: EmbeddedAdapter) -> None:
-    started = asyncio.get_running_loop().time()
+    started = now()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
             await alder.run(prompt("a long walk by the river " * 1_000))
@@ -156,7 +157,7 @@ async def test_a_cancelled_call_stops_the_engine_while_it_reads_the_prompt(alder
     assert failure is None
     await reply(alder, prompt())
     # Reading that prompt to its end takes half a minute on two cores.
-    assert asyncio.get_running_loop().time() - started < 10
+    assert now() - started < 20
 
 
 async def test_a_file_that_the_engine_refuses_is_not_loaded(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_what_is_written_is_utf_8_and_stays_the_same_when_written_again(case):
 
 
 # The disk may be slow, and each example has a file of its own.
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(any_case, sayings, st.integers(0, 10**9)), min_size=1, max_size=8))
 def test_the_ledger_gives_back_what_it_was_given_and_replays_it_alike(tmp_path, given_cases):
     ledger = Ledger(tmp_path / f"{uuid.uuid4()}.db")

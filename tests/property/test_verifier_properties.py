@@ -25,7 +25,6 @@ MANY = settings(
     max_examples=int(EXAMPLES or 50),
     derandomize=EXAMPLES is None,
     database=None,
-    deadline=None,  # cores are shared; the oracles' time has a test of its own
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -12,7 +12,7 @@ import pytest
 from neuron_council.rpc.lifecycle import Watch
 from wire_harness import FAKE, PATIENCE_S, Wire, framed, notification, request
 
-ENDS_S = 3.0
+ENDS_S = 20.0
 
 
 def in_flight(wire, word="wait"):

@@ -12,7 +12,7 @@ from wire_harness import FAKE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-LIMIT_S = 10
+LIMIT_S = 60
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-import time
 import uuid
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from clock import now
 from conftest import Convene
 from neuron_council import reevaluator
 from neuron_council.council import Council
@@ -262,9 +262,9 @@ async def test_a_context_that_addresses_the_judges_is_seen(stub: Stub, convene: 
 
 async def test_a_dead_backend_is_unavailable_at_once(stub: Stub, convene: Convene) -> None:
     stub.kill()
-    began = time.monotonic()
+    began = now()
     verdict = await judge(await convene())
-    assert time.monotonic() - began < 1.5
+    assert now() - began < 1.5
     assert row(verdict) == (Status.UNAVAILABLE, None, 0.50, ("council-unavailable",))
     assert verdict.outcome.summary.startswith("Council unavailable: ")
     assert stub.url in verdict.outcome.summary
@@ -322,9 +322,9 @@ async def test_the_deadline_of_a_first_loop_keeps_who_answered(stub: Stub, conve
     council = await convene()
     await judge(council, BARE_PACK)
     stub.script(models={NEURON_FT: {"fault": "hang"}, DOLPHIN: {"fault": "hang"}})
-    began = time.monotonic()
+    began = now()
     verdict = await judge(council, deadline_s=0.3)
-    assert 0.25 < time.monotonic() - began < 0.8
+    assert 0.25 < now() - began < 0.8
     assert kinds(verdict) == [None, FailureKind.TIMEOUT, FailureKind.TIMEOUT]
     assert verdict.outcome.status is Status.PARKED
     assert verdict.report.parked_reason is ParkedReason.DEADLINE
@@ -362,9 +362,9 @@ async def test_a_later_loop_that_the_deadline_cuts_does_not_count(stub: Stub, co
 
 async def test_the_configured_deadline_counts(stub: Stub, convene: Convene) -> None:
     stub.script(default={"fault": "hang"})
-    began = time.monotonic()
+    began = now()
     await judge(await convene(deadline_s=0.3, member_timeout_s=10))
-    assert time.monotonic() - began < 1.0
+    assert now() - began < 1.0
 
 
 # The council as a whole
@@ -498,9 +498,9 @@ async def test_health_does_not_wait_for_a_model(stub: Stub, convene: Convene) ->
     stub.script(default={"load": 30})
     council = await convene()
     await until(stub.loads)
-    began = time.monotonic()
+    began = now()
     health = await council.health()
-    assert time.monotonic() - began < 0.5
+    assert now() - began < 0.5
     assert [member.loaded for member in health.members] == [False] * 3
 
 
@@ -514,18 +514,18 @@ async def test_health_of_a_dead_backend(stub: Stub, convene: Convene) -> None:
 
 async def test_health_of_a_silent_backend_is_unknown_in_time(stub: Stub, convene: Convene) -> None:
     stub.script(dead_routes=["/api/version", "/api/tags", "/api/ps"])
-    began = time.monotonic()
+    began = now()
     health = await (await convene(warm=False)).health()
-    assert time.monotonic() - began < 1.4
+    assert now() - began < 1.4
     assert health.backends[0].reachable is not True
     assert [(member.installed, member.loaded) for member in health.members] == [(None, None)] * 3
 
 
 async def test_starting_loads_the_models_in_the_background(stub: Stub, convene: Convene) -> None:
     stub.script(default={"load": 0.05})
-    began = time.monotonic()
+    began = now()
     await convene()
-    assert time.monotonic() - began < 0.1
+    assert now() - began < 0.1
     await until(lambda: len(stub.loads()) == 3)
 
 
@@ -533,9 +533,9 @@ async def test_closing_during_the_warm_up_is_quick(stub: Stub, convene: Convene)
     stub.script(default={"load": 30})
     council = await convene()
     await until(stub.loads)
-    began = time.monotonic()
+    began = now()
     await council.close()
-    assert time.monotonic() - began < 0.5
+    assert now() - began < 0.5
     await until(lambda: stub.loads()[0].outcome == "client-closed")
 
 
@@ -560,9 +560,9 @@ async def test_what_a_locked_ledger_could_not_take_is_written_later(
     (path,) = await asyncio.to_thread(lambda: list(tmp_path.rglob("ledger.db")))
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        began = time.monotonic()
+        began = now()
         verdicts = await asyncio.gather(*(judge(council, ContextPack(f"{CLAIM} {n} said so.")) for n in range(8)))
-        assert time.monotonic() - began < 2
+        assert now() - began < 2
         other.execute("ROLLBACK")
     assert all(any("locked" in warning for warning in verdict.warnings) for verdict in verdicts)
     await council.reevaluate()

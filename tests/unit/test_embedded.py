@@ -26,7 +26,7 @@ from neuron_council.maker.embedded import EmbeddedAdapter, EmbeddedBackend, chec
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
 PROMPT = Prompt("You judge.", "The moon is round.", SCHEMA, max_tokens=50)
-PATIENCE_S = 5.0
+PATIENCE_S = 60.0
 
 
 def delta(text: str | None = None, finish: str | None = None, logprobs: Any = None) -> dict[str, Any]:

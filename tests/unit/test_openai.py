@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from attrs import field, mutable
 
+from clock import now
 from neuron_council.evidence.failure import Err, Failure, FailureKind, Ok
 from neuron_council.evidence.scoring import ballot_odds
 from neuron_council.maker import openai, prompts
@@ -210,9 +210,9 @@ async def test_a_server_that_loads_is_waited_for(backend: Open) -> None:
 
 async def test_a_server_that_loads_too_long_is_not_loaded(backend: Open) -> None:
     async with raw_server(Dialect(loading=math.inf)) as server:
-        began = time.monotonic()
+        began = now()
         got = await failed(member(backend(server.url)), wait_s=0.1)
-        assert time.monotonic() - began < 1
+        assert now() - began < 1
         assert {request.path for request in server.requests} == {"/v1/models"}
     assert got.kind is FailureKind.NOT_LOADED
 
@@ -238,11 +238,11 @@ async def test_a_server_that_stays_full_is_busy(backend: Open) -> None:
 
 
 async def test_a_dead_server_is_unreachable_at_once(backend: Open) -> None:
-    began = time.monotonic()
+    began = now()
     got = await failed(member(backend(refusing_url())))
     assert got.kind is FailureKind.UNREACHABLE
     assert "base_url" in got.message
-    assert time.monotonic() - began < 0.5
+    assert now() - began < 0.5
 
 
 async def test_a_refused_key_is_found_before_the_vote(backend: Open) -> None:

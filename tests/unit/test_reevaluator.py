@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from clock import now
 from conftest import Convene
 from neuron_council import reevaluator as reevaluators
 from neuron_council.council import Council
 from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.verdict import Verdict
+from neuron_council.ledger import ledger as ledgers
 from neuron_council.ledger.keeper import Keeper
 from neuron_council.ledger.ledger import FILE, Announcement, Due, Ledger
 from neuron_council.maker.adapter import BackendState
@@ -37,7 +39,7 @@ class Away:
     async def warm_up(self) -> None: ...
 
     async def state(self) -> BackendState:
-        self.asked.append(time.monotonic())
+        self.asked.append(now())
         return BackendState("http://127.0.0.1:11434", self.reachable, None)
 
     async def close(self) -> None: ...
@@ -88,7 +90,9 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+    """Its ledger goes by the time of the loop."""
+    monkeypatch.setattr(ledgers, "time", SimpleNamespace(time=asyncio.get_running_loop().time))
     bench = Bench(tmp_path)
     yield bench
     bench.ledger.close()
@@ -229,7 +233,7 @@ async def test_what_cannot_be_settled_is_tried_again_later_and_later(bench: Benc
     times: list[float] = []
 
     async def fail(_: Due, __: str) -> bool:
-        times.append(time.monotonic())
+        times.append(now())
         return False
 
     bench.answer = fail
@@ -333,10 +337,10 @@ async def test_what_a_crash_left_behind_is_taken_over(bench: Bench) -> None:
     bench.queue(TEA.claim)
     bench.backend.reachable = True
     assert bench.ledger.lease("crashed", 0.5) is not None
-    began = time.monotonic()
+    began = now()
     async with bench.running():
         await until(lambda: not bench.ledger.pending())
-    assert time.monotonic() - began >= 0.4
+    assert now() - began >= 0.4
 
 
 def test_a_crash_holds_a_claim_up_for_seconds_only() -> None:
@@ -366,9 +370,9 @@ Servers = Callable[..., Awaitable[tuple[Council, list[Announcement]]]]
 async def test_an_unavailable_claim_is_judged_when_its_backend_is_back(stub: Stub, servers: Servers) -> None:
     stub.kill()
     council, told = await servers(stub.url)
-    before = time.monotonic()
+    before = now()
     old = await council.verify(PACK)
-    assert time.monotonic() - before < 1.5
+    assert now() - before < 1.5
     twin = await council.verify(PACK)
     assert (old.outcome.status, twin.outcome.status, old.id == twin.id) == ("unavailable", "unavailable", False)
     assert (await council.health()).pending == 1
