@@ -7,7 +7,7 @@ import selectors
 import threading
 import time
 
-SLICE_S = 0.005
+SLICE_S = 0.002
 """The most that one wait counts for: a process that is not let run for a second has lost this much of its time."""
 
 
@@ -45,7 +45,18 @@ class SteadyLoop(asyncio.SelectorEventLoop):
         """Seconds, for any thread; fewer than on the wall where the machine has other work to do."""
         return self._steady.waited_s + time.clock_gettime(self._computing)
 
+    def skip(self, seconds: float) -> None:
+        """Have SECONDS gone by."""
+        self._steady.waited_s += seconds
+
 
 def now() -> float:
     """The seconds of the running loop: what a test measures with."""
     return asyncio.get_running_loop().time()
+
+
+def skip(seconds: float) -> None:
+    """Have SECONDS gone by for the running loop, with whatever was due in them."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SteadyLoop)
+    loop.skip(seconds)

@@ -116,7 +116,7 @@ def test_every_fault_of_the_stub_is_tested() -> None:
 @pytest.mark.parametrize("fault", KINDS)
 async def test_one_member_fails(stub: Stub, convene: Convene, fault: str) -> None:
     stub.script(models={NEURON_FT: {"fault": fault}})
-    verdict = await judge(await convene(member_timeout_s=0.2 if fault == "hang" else 5))
+    verdict = await judge(await convene(member_timeout_s=0.5 if fault == "hang" else 5))
     assert kinds(verdict) == [None, KINDS[fault], None]
     assert row(verdict) == SPLIT
     failed = verdict.votes[1]
@@ -132,7 +132,7 @@ async def test_one_member_fails(stub: Stub, convene: Convene, fault: str) -> Non
 @pytest.mark.parametrize("fault", KINDS)
 async def test_all_members_fail(stub: Stub, convene: Convene, fault: str) -> None:
     stub.script(default={"fault": fault})
-    verdict = await judge(await convene(member_timeout_s=0.2 if fault == "hang" else 5))
+    verdict = await judge(await convene(member_timeout_s=0.5 if fault == "hang" else 5))
     assert kinds(verdict) == [KINDS[fault]] * 3
     assert row(verdict) == (UNAVAILABLE if KINDS[fault] in UNASKABLE else FLAGGED)
     assert verdict.report.loop_count == 1
@@ -142,7 +142,7 @@ async def test_all_members_fail(stub: Stub, convene: Convene, fault: str) -> Non
 @pytest.mark.parametrize("fault", ["http500", "unauthorized", "truncated", "overflow", "huge", "close", "hang"])
 async def test_a_fault_that_has_passed_leaves_nothing_behind(stub: Stub, convene: Convene, fault: str) -> None:
     stub.script(default={"fault": fault})
-    council = await convene(member_timeout_s=0.3 if fault == "hang" else 5)
+    council = await convene(member_timeout_s=0.5 if fault == "hang" else 5)
     await judge(council)
     stub.script()
     assert row(await judge(council)) == AGREED
@@ -152,7 +152,7 @@ async def test_a_fault_that_has_passed_leaves_nothing_behind(stub: Stub, convene
 @pytest.mark.parametrize("fault", KINDS)
 async def test_the_challenge_fails(stub: Stub, convene: Convene, fault: str) -> None:
     stub.script(models={DOLPHIN: {"by_call": [{}, {"fault": fault}]}})
-    verdict = await judge(await convene(member_timeout_s=0.2 if fault == "hang" else 5))
+    verdict = await judge(await convene(member_timeout_s=0.5 if fault == "hang" else 5))
     assert kinds(verdict) == [None] * 3
     assert verdict.report.challenge
     assert verdict.report.challenge.failure
@@ -196,7 +196,7 @@ async def test_a_busy_backend_that_recovers_votes(stub: Stub, convene: Convene) 
 async def test_nobody_listens(convene: Convene) -> None:
     began = now()
     verdict = await judge(await convene(refusing_url()))
-    assert now() - began < 1.5
+    assert now() - began < 2.0
     assert row(verdict) == UNAVAILABLE
     assert kinds(verdict) == [FailureKind.UNREACHABLE] * 3
     assert "ollama serve" in verdict.outcome.summary
@@ -206,7 +206,7 @@ async def test_the_way_there_leads_nowhere(convene: Convene) -> None:
     with black_hole() as url:
         began = now()
         verdict = await judge(await convene(url))
-        assert now() - began < 1.5
+        assert now() - began < 2.0
     assert row(verdict) == UNAVAILABLE
     assert kinds(verdict) == [FailureKind.UNREACHABLE] * 3
 
@@ -216,7 +216,7 @@ async def test_nobody_listens_while_the_models_were_believed(stub: Stub, convene
     stub.kill()
     began = now()
     verdict = await judge(council)
-    assert now() - began < 1.5
+    assert now() - began < 2.0
     assert row(verdict) == UNAVAILABLE
 
 
@@ -237,7 +237,7 @@ async def test_who_does_not_say_what_is_resident_is_not_waited_for(
     stub.script(dead_routes=["/api/ps"])
     began = now()
     assert row(await judge(await convene(warm=False, load_wait_s=30))) == UNAVAILABLE
-    assert now() - began < 1.5
+    assert now() - began < 2.0
 
 
 @pytest.mark.usefixtures("stub")
@@ -251,7 +251,7 @@ async def test_a_backend_that_answers_nothing_at_all(stub: Stub, convene: Conven
     stub.script(dead_routes=["/api/ps", "/api/show", "/api/tags", "/api/version", "/api/chat"])
     began = now()
     verdict = await judge(await convene(load_wait_s=0.5))
-    assert now() - began < 1.5
+    assert now() - began < 2.0
     assert row(verdict) == UNAVAILABLE
 
 
@@ -273,10 +273,10 @@ async def test_the_backend_comes_back(stub: Stub, convene: Convene) -> None:
 
 async def test_the_backend_restarts_between_two_claims(stub: Stub, convene: Convene) -> None:
     """Its models are gone though they were seen a moment ago, and loading them is no part of a vote."""
-    council = await warm(convene, member_timeout_s=0.25)
+    council = await warm(convene, member_timeout_s=0.5)
     stub.kill()
     stub.start()
-    stub.script(default={"load": 0.3})
+    stub.script(default={"load": 0.6})
     assert row(await judge(council)) == AGREED
 
 
@@ -300,7 +300,7 @@ async def test_the_backend_dies_between_ballot_and_challenge(stub: Stub, convene
 
     began = now()
     verdict = await judge(council, on_vote=kill_after_the_third)
-    assert now() - began < 1.5
+    assert now() - began < 2.0
     assert kinds(verdict) == [None] * 3
     assert verdict.report.challenge
     assert verdict.report.challenge.failure
@@ -358,37 +358,37 @@ async def test_the_warm_up_loads_one_model_at_a_time_with_the_votes_options(stub
 
 
 async def test_a_cold_board_votes_though_its_loads_outlast_a_vote(stub: Stub, convene: Convene) -> None:
-    stub.script(default={"load": 0.25})
-    verdict = await judge(await convene(warm=False, member_timeout_s=0.2))
+    stub.script(default={"load": 0.6})
+    verdict = await judge(await convene(warm=False, member_timeout_s=0.5))
     assert row(verdict) == AGREED
     assert len(stub.loads()) == 3
     for vote in verdict.votes:
-        assert vote.ended_ms - vote.began_ms < 200
-    assert max(vote.began_ms for vote in verdict.votes) >= 700
+        assert vote.ended_ms - vote.began_ms < 500
+    assert max(vote.began_ms for vote in verdict.votes) >= 1700
 
 
 async def test_a_queue_is_no_part_of_a_vote(stub: Stub, convene: Convene) -> None:
-    council = await warm(convene, member_timeout_s=0.3)
-    stub.script(default={"delay": 0.05})
-    verdicts = await asyncio.gather(*(judge(council, ContextPack(f"{CLAIM} {n} said so.")) for n in range(12)))
+    council = await warm(convene, member_timeout_s=0.5)
+    stub.script(default={"delay": 0.1})
+    verdicts = await asyncio.gather(*(judge(council, ContextPack(f"{CLAIM} {n} said so.")) for n in range(8)))
     assert {row(verdict) for verdict in verdicts} == {AGREED}
 
 
-CRAMPED = {"default": {"load": 0.3, "delay": 0.03}}
+CRAMPED = {"default": {"load": 0.6, "delay": 0.03}}
 """A load takes longer than a vote may, so that a vote which has to wait for one times out."""
 
 
 @pytest.mark.parametrize("limit", [1, 2])
 async def test_models_that_do_not_fit_together_vote_one_after_another(stub: Stub, convene: Convene, limit: int) -> None:
     stub.script(**CRAMPED, ps_limit=limit)
-    verdict = await judge(await convene(member_timeout_s=0.25))
+    verdict = await judge(await convene(member_timeout_s=0.5))
     assert kinds(verdict) == [None] * 3
     assert row(verdict) == AGREED
 
 
 async def test_models_that_do_not_fit_together_are_found_out_without_a_warm_up(stub: Stub, convene: Convene) -> None:
     stub.script(**CRAMPED, ps_limit=1)
-    council = await convene(warm=False, member_timeout_s=0.25)
+    council = await convene(warm=False, member_timeout_s=0.5)
     for _ in range(2):
         verdict = await judge(council, BARE_PACK)
         assert kinds(verdict) == [None] * 3
@@ -396,7 +396,7 @@ async def test_models_that_do_not_fit_together_are_found_out_without_a_warm_up(s
 
 async def test_models_that_no_longer_fit_together_vote_one_after_another(stub: Stub, convene: Convene) -> None:
     """Another program has taken the memory since."""
-    council = await warm(convene, member_timeout_s=0.25)
+    council = await warm(convene, member_timeout_s=0.5)
     stub.script(**CRAMPED, ps_limit=1, resident={})
     await judge(council, BARE_PACK)
     assert kinds(await judge(council, BARE_PACK)) == [None] * 3
@@ -404,17 +404,17 @@ async def test_models_that_no_longer_fit_together_vote_one_after_another(stub: S
 
 async def test_claims_on_models_that_do_not_fit_together(stub: Stub, convene: Convene) -> None:
     stub.script(**CRAMPED, ps_limit=1)
-    council = await convene(member_timeout_s=0.25)
+    council = await convene(member_timeout_s=0.5)
     verdicts = await asyncio.gather(*(judge(council, ContextPack(f"{CLAIM} {n} said so.")) for n in range(2)))
     assert [kinds(verdict) for verdict in verdicts] == [[None] * 3] * 2
 
 
 async def test_a_load_that_hangs_costs_its_member_alone(stub: Stub, convene: Convene) -> None:
     stub.script(models={DOLPHIN: {"load": 60}})
-    council = await convene(load_wait_s=0.4)
+    council = await convene(load_wait_s=0.8)
     began = now()
     verdict = await judge(council)
-    assert now() - began < 1.5
+    assert now() - began < 2.0
     assert kinds(verdict) == [None, None, FailureKind.NOT_LOADED]
     assert row(verdict) == SPLIT
     stub.script()
@@ -423,7 +423,7 @@ async def test_a_load_that_hangs_costs_its_member_alone(stub: Stub, convene: Con
 
 
 async def test_a_load_that_hangs_first_holds_up_no_later_resident_model(stub: Stub, convene: Convene) -> None:
-    council = await warm(convene, load_wait_s=0.4)
+    council = await warm(convene, load_wait_s=0.8)
     stub.script(models={NEURON: {"load": 60}}, resident={NEURON_FT: 8192, DOLPHIN: 8192})
     verdict = await judge(council)
     assert kinds(verdict) == [FailureKind.NOT_LOADED, None, None]
@@ -458,16 +458,16 @@ async def test_a_load_that_fails_is_not_loaded(stub: Stub, convene: Convene, fau
 
 
 async def test_an_evicted_model_is_loaded_before_its_clock_starts(stub: Stub, convene: Convene) -> None:
-    council = await warm(convene, member_timeout_s=0.2)
-    stub.script(default={"load": 0.25}, resident={NEURON: 8192})
+    council = await warm(convene, member_timeout_s=0.5)
+    stub.script(default={"load": 0.6}, resident={NEURON: 8192})
     assert row(await judge(council)) == AGREED
     assert [load.model for load in stub.loads()] == [NEURON_FT, DOLPHIN]
 
 
 async def test_a_member_that_timed_out_is_looked_for_before_it_is_asked_again(stub: Stub, convene: Convene) -> None:
     """Its model may have been evicted just now; then every cut vote would throw a load away."""
-    council = await warm(convene, member_timeout_s=0.2)
-    stub.script(models={NEURON: {"load": 0.3}}, resident={NEURON_FT: 8192, DOLPHIN: 8192})
+    council = await warm(convene, member_timeout_s=0.5)
+    stub.script(models={NEURON: {"load": 0.6}}, resident={NEURON_FT: 8192, DOLPHIN: 8192})
     assert kinds(await judge(council, BARE_PACK))[0] in (None, FailureKind.TIMEOUT)
     assert row(await judge(council)) == AGREED
     assert [load.outcome for load in stub.loads(NEURON)] == ["answered"]
@@ -476,15 +476,15 @@ async def test_a_member_that_timed_out_is_looked_for_before_it_is_asked_again(st
 async def test_a_resident_model_with_another_window_is_loaded_before_its_clock_starts(
     stub: Stub, convene: Convene
 ) -> None:
-    council = await warm(convene, member_timeout_s=0.2)
-    stub.script(default={"load": 0.25}, resident={NEURON: 4096, NEURON_FT: 8192, DOLPHIN: 8192})
+    council = await warm(convene, member_timeout_s=0.5)
+    stub.script(default={"load": 0.6}, resident={NEURON: 4096, NEURON_FT: 8192, DOLPHIN: 8192})
     assert row(await judge(council)) == AGREED
     assert [load.model for load in stub.loads()] == [NEURON]
 
 
 async def test_a_model_replaced_under_its_name_is_loaded_before_its_clock_starts(stub: Stub, convene: Convene) -> None:
-    council = await warm(convene, member_timeout_s=0.2)
-    replaced = {"digests": {NEURON: "f" * 64}, "default": {"load": 0.25}}
+    council = await warm(convene, member_timeout_s=0.5)
+    replaced = {"digests": {NEURON: "f" * 64}, "default": {"load": 0.6}}
     stub.script(**replaced, resident={NEURON_FT: 8192, DOLPHIN: 8192})
     assert row(await judge(council)) == AGREED
     assert [load.model for load in stub.loads()] == [NEURON]
@@ -518,7 +518,7 @@ async def test_a_cancelled_challenge_closes_its_connection(stub: Stub, convene: 
 
 
 async def test_a_load_outlives_a_cancelled_claim(stub: Stub, convene: Convene) -> None:
-    stub.script(models={NEURON: {"load": 0.3}})
+    stub.script(models={NEURON: {"load": 0.6}})
     council = await convene(warm=False)
     claim = asyncio.create_task(council.verify(PACK))
     await until(lambda: stub.loads(NEURON))
@@ -530,7 +530,7 @@ async def test_a_load_outlives_a_cancelled_claim(stub: Stub, convene: Convene) -
 
 
 async def test_a_member_that_times_out_stops_its_model(stub: Stub, convene: Convene) -> None:
-    council = await warm(convene, member_timeout_s=0.2)
+    council = await warm(convene, member_timeout_s=0.5)
     stub.script(models={NEURON: {"fault": "hang"}})
     verdict = await judge(council)
     assert kinds(verdict) == [FailureKind.TIMEOUT, None, None]
