@@ -410,7 +410,7 @@ async def test_claims_on_models_that_do_not_fit_together(stub: Stub, convene: Co
 
 
 async def test_a_load_that_hangs_costs_its_member_alone(stub: Stub, convene: Convene) -> None:
-    stub.script(models={DOLPHIN: {"load": 60}})
+    stub.script(models={DOLPHIN: {"load": 60}}, resident={NEURON: 8192, NEURON_FT: 8192})
     council = await convene(load_wait_s=0.8)
     began = now()
     verdict = await judge(council)

@@ -347,7 +347,7 @@ async def test_the_deadline_of_a_first_loop_keeps_who_answered(stub: Stub, conve
 
 
 async def test_a_model_that_loads_at_the_deadline_is_not_loaded(stub: Stub, convene: Convene) -> None:
-    stub.script(models={DOLPHIN: {"load": 30}})
+    stub.script(models={DOLPHIN: {"load": 30}}, resident={NEURON: 8192, NEURON_FT: 8192})
     verdict = await judge_until_the_deadline(await convene(), votes=2)
     assert kinds(verdict) == [None, None, FailureKind.NOT_LOADED]
 
