@@ -118,6 +118,22 @@ The request that made it ready counts for `neuron-council-test-token'."
        (accept-process-output nil 0.02))
      value))
 
+;;;; Gates
+
+(defmacro neuron-council-test-with-gate (gate &rest body)
+  "Run BODY with GATE bound to a new file, the gate of a step of the server."
+  (declare (indent 1) (debug t))
+  `(let ((,gate (make-temp-file "neuron-council-gate-")))
+     (unwind-protect (progn ,@body)
+       (delete-file ,gate))))
+
+(defun neuron-council-test-pass (gate &optional count)
+  "Let one more note or answer of the server through GATE, or COUNT of them."
+  (write-region (make-string (or count 1) ?.) nil gate t 'quiet))
+
+(defconst neuron-council-test-never 20
+  "Seconds that tell what is done at once from what waits, on any machine.")
+
 (defun neuron-council-test-token (n)
   "Return the token of the request to verify that the server read as Nth."
   (plist-get (plist-get (nth n (neuron-council-test-seen "council/verify")) :params) :workDoneToken))

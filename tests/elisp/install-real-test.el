@@ -38,8 +38,8 @@
          (delete-directory root t)))))
 
 (defun neuron-council-test-really (function)
-  "Call FUNCTION, see the installation end within a minute, and return what its buffer says."
-  (let ((deadline (+ (float-time) 60)))
+  "Call FUNCTION, see the installation end, and return what its buffer says."
+  (let ((deadline (+ (float-time) 120)))
     (funcall function)
     (while (and neuron-council-install--run (< (float-time) deadline))
       (accept-process-output nil 0.1))

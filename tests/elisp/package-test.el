@@ -33,18 +33,25 @@
     (should (equal files (directory-files (expand-file-name "~") nil)))))
 
 (ert-deftest neuron-council-test-package-load-is-quick ()
-  "Compiled, it loads in less than 10 ms of processor time."
+  "Compiled, it loads in less than 10 ms of processor time.
+On a slow machine it is a quarter of what the library jsonrpc takes."
   (should (string-suffix-p ".elc" (locate-library "neuron-council")))
-  (let ((best 1000))
+  (let ((best 1000) (slow 1000))
     (dotimes (_ 5)
-      (setq best (min best (string-to-number
-                            (neuron-council-test-emacs
-                             ;; A collection that falls into it clears away what Emacs had left before.
-                             '(let ((start (float-time (get-internal-run-time))) (collected gc-elapsed))
-                                (require 'neuron-council)
-                                (princ (* 1000 (- (float-time (get-internal-run-time)) start
-                                                  (- gc-elapsed collected))))))))))
-    (should (< best 10))))
+      (pcase-let ((`(,package ,jsonrpc)
+                   (read (neuron-council-test-emacs
+                          '(princ (mapcar
+                                   ;; A collection that falls into it clears away what Emacs had left before.
+                                   (lambda (library)
+                                     (let ((start (float-time (get-internal-run-time))) (collected gc-elapsed))
+                                       (require library)
+                                       (* 1000 (- (float-time (get-internal-run-time)) start
+                                                  (- gc-elapsed collected)))))
+                                   '(neuron-council jsonrpc)))))))
+        (setq best (min best package)
+              slow (min slow jsonrpc))))
+    (message "The package is loaded in %.1f ms, jsonrpc in %.1f ms" best slow)
+    (should (< best (max 10 (/ slow 4))))))
 
 (ert-deftest neuron-council-test-package-versions-agree ()
   (with-temp-buffer
