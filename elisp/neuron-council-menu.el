@@ -34,10 +34,6 @@
     (dolist (command commands)
       (autoload command file nil t))))
 
-(defvar neuron-council-guard-mode)
-(defvar neuron-council-guard-asynchronous)
-(defvar neuron-council-org-capture-mode)
-
 ;;;; State
 
 (defconst neuron-council-menu--patience 0.2
@@ -143,16 +139,20 @@ Input ends the wait."
 
 (defun neuron-council-menu--choices (option)
   "Return the values that OPTION can be set to here, an alist from them to words."
-  (let ((choices nil))
-    (dolist (choice (cdr (get option 'custom-type)) (nreverse choices))
-      (when (eq (car-safe choice) 'const)
-        (push (cons (car (last choice)) (plist-get (cdr choice) :tag)) choices)))))
+  (let ((type (get option 'custom-type)) (choices nil))
+    (if (eq type 'boolean)
+        '((nil . "off") (t . "on"))
+      (dolist (choice (cdr type) (nreverse choices))
+        (when (eq (car-safe choice) 'const)
+          (push (cons (car (last choice)) (plist-get (cdr choice) :tag)) choices))))))
 
 (defun neuron-council-menu--describe (text option)
-  "Return TEXT with the value of OPTION behind it."
-  (neuron-council-menu--with
-   text (or (cdr (assq (symbol-value option) (neuron-council-menu--choices option)))
-            (format "%S" (symbol-value option)))))
+  "Return TEXT with the value of OPTION behind it; without one it is off."
+  (let ((value (and (boundp option) (symbol-value option))))
+    (neuron-council-menu--with
+     text (cond ((cdr (assq value (neuron-council-menu--choices option))))
+                (value (format "%S" value))
+                (t "off")))))
 
 (defun neuron-council-menu--cycle (option)
   "Set OPTION to the next of its values, for this session."
@@ -163,47 +163,38 @@ Input ends the wait."
       (setq value (or (cadr (memq value values)) (car values))))
     (customize-set-variable option value)))
 
-(transient-define-suffix neuron-council-menu-flagged ()
-  "Choose what becomes of a flagged memory, for this session."
-  :transient t
-  :description (lambda () (neuron-council-menu--describe "flagged:" 'neuron-council-flagged-policy))
-  (interactive)
-  (neuron-council-menu--cycle 'neuron-council-flagged-policy))
+(defmacro neuron-council-menu--define-option (command text option library docstring)
+  "Define COMMAND, with DOCSTRING, which gives OPTION of LIBRARY its next value.
+OPTION is of a few values, a mode being one of two.  TEXT and the value
+stand in the menu."
+  (declare (indent 4))
+  `(transient-define-suffix ,command ()
+     ,docstring
+     :transient t
+     :description (lambda () (neuron-council-menu--describe ,text ',option))
+     (interactive)
+     (require ',library)
+     (neuron-council-menu--cycle ',option)))
 
-(transient-define-suffix neuron-council-menu-parked ()
-  "Choose what becomes of a memory that is left to a person, for this session."
-  :transient t
-  :description (lambda () (neuron-council-menu--describe "parked:" 'neuron-council-parked-policy))
-  (interactive)
-  (neuron-council-menu--cycle 'neuron-council-parked-policy))
+(neuron-council-menu--define-option neuron-council-menu-flagged
+    "flagged:" neuron-council-flagged-policy neuron-council-store
+  "Choose what becomes of a flagged memory, for this session.")
 
-(transient-define-suffix neuron-council-menu-guard ()
-  "Turn the guard of the store function on or off."
-  :transient t
-  :description (lambda ()
-                 (neuron-council-menu--with
-                  "guard" (if (bound-and-true-p neuron-council-guard-mode) "on" "off")))
-  (interactive)
-  (neuron-council-guard-mode 'toggle))
+(neuron-council-menu--define-option neuron-council-menu-parked
+    "parked:" neuron-council-parked-policy neuron-council-store
+  "Choose what becomes of a memory that is left to a person, for this session.")
 
-(transient-define-suffix neuron-council-menu-guard-waits ()
-  "Choose whether the guard lets the caller wait for the verdict, for this session."
-  :transient t
-  :description (lambda ()
-                 (neuron-council-menu--with
-                  "the caller" (if (bound-and-true-p neuron-council-guard-asynchronous) "goes on" "waits")))
-  (interactive)
-  (require 'neuron-council-guard)
-  (customize-set-variable 'neuron-council-guard-asynchronous (not neuron-council-guard-asynchronous)))
+(neuron-council-menu--define-option neuron-council-menu-guard
+    "guard" neuron-council-guard-mode neuron-council-guard
+  "Turn the guard of the store function on or off, for this session.")
 
-(transient-define-suffix neuron-council-menu-org ()
-  "Turn the check of entries that are captured with Org on or off."
-  :transient t
-  :description (lambda ()
-                 (neuron-council-menu--with
-                  "check Org captures" (if (bound-and-true-p neuron-council-org-capture-mode) "on" "off")))
-  (interactive)
-  (neuron-council-org-capture-mode 'toggle))
+(neuron-council-menu--define-option neuron-council-menu-guard-waits
+    "the caller goes on meanwhile" neuron-council-guard-asynchronous neuron-council-guard
+  "Choose whether the guard's caller goes on or waits for the verdict, for this session.")
+
+(neuron-council-menu--define-option neuron-council-menu-org
+    "check Org captures" neuron-council-org-capture-mode neuron-council-org
+  "Turn the check of entries that are captured with Org on or off, for this session.")
 
 (transient-define-suffix neuron-council-menu-options ()
   "Customize all options."

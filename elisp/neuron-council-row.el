@@ -21,6 +21,9 @@
 (defconst neuron-council-row--claim-size 300
   "Characters of a claim that are shown; the report has all of it.")
 
+(defconst neuron-council-row--quoted-size 40
+  "Characters of a claim that are quoted in a message.")
+
 (cl-defstruct (neuron-council-row (:constructor neuron-council-row--make) (:copier nil))
   "A line of the list."
   key                                   ; the id, else a symbol
@@ -126,6 +129,15 @@ That of `tabulated-list-mode' would let what models wrote act on it."
          (long (> (length text) neuron-council-row--claim-size))
          (plain (neuron-council-text-plain (if long (substring text 0 neuron-council-row--claim-size) text))))
     (neuron-council-row--explained "Claim" (propertize (if long (concat plain "…") plain) 'mouse-face 'highlight))))
+
+(defun neuron-council-row-quote (row)
+  "Return the claim of ROW in quotation marks, its middle cut out where it is long."
+  (let* ((plain (neuron-council-verdict-plain (plist-get (neuron-council-row-verdict row) :claim)))
+         (room neuron-council-row--quoted-size)
+         (end (/ room 3)))
+    (format "\"%s\"" (if (<= (length plain) room)
+                         plain
+                       (concat (substring plain 0 (- room end 1)) "…" (substring plain (- end)))))))
 
 (defun neuron-council-row--columns (row)
   "Return the columns of ROW, a vector."

@@ -5,6 +5,7 @@
 ;;; Code:
 
 (require 'real)
+(require 'neuron-council-bulk)
 (require 'neuron-council-list)
 
 (defun neuron-council-test-list-buffer ()
@@ -39,7 +40,7 @@
 (defun neuron-council-test-list-ids ()
   "Return the numbers of the ids in the list, in order; other keys as they are."
   (let ((ids nil))
-    (neuron-council-list--each-line
+    (neuron-council-table-each
      (lambda (key)
        (push (if (and (stringp key) (string-match "\\`00000000-0000-4000-8000-\\([0-9]+\\)\\'" key))
                  (string-to-number (match-string 1 key))
@@ -49,7 +50,7 @@
 
 (defun neuron-council-test-list-goto (n)
   "Go to the verdict with the id of N."
-  (should (neuron-council-list--goto (neuron-council-test-uuid n))))
+  (should (neuron-council-table-goto (neuron-council-test-uuid n))))
 
 (defun neuron-council-test-list-column (name)
   "Go to the column NAME of the row at point."
@@ -227,7 +228,7 @@
       (neuron-council-list-mark)
       (neuron-council-list-sort 0)
       (should (equal (neuron-council-test-list-ids) (number-sequence 11 0 -1)))
-      (should (equal (mapcar #'neuron-council-row-key (neuron-council-list--marked ?*)) (list (neuron-council-test-uuid 5))))
+      (should (equal (mapcar #'neuron-council-row-key (neuron-council-list-marked ?*)) (list (neuron-council-test-uuid 5))))
       ;; It stays when verdicts come and go, and can be taken back.
       (neuron-council-test-list-do #'neuron-council-list-refresh)
       (should (equal (neuron-council-test-list-ids) (number-sequence 11 0 -1)))
@@ -241,7 +242,7 @@
 (ert-deftest neuron-council-test-list-marks ()
   (neuron-council-test-listing '(:ledger 6)
     (cl-flet ((marked (mark) (mapcar (lambda (row) (string-to-number (substring (neuron-council-row-key row) -3)))
-                                     (neuron-council-list--marked mark))))
+                                     (neuron-council-list-marked mark))))
       (goto-char (point-min))
       (should-error (neuron-council-list-mark) :type 'user-error)
       (forward-line 1)
@@ -318,10 +319,10 @@
                                     (should-error (call-interactively #'neuron-council-list-accept) :type 'user-error)
                                     (neuron-council-test-until (neuron-council-test-list-settled-p)))))
                      '("Accept 7 verdicts? " "Accept 7 verdicts? ")))
-      (should (member "accepting: 6 done, 1 failed and are still marked: Nothing was changed: \
+      (should (member "Accepted: 6 of 7 claims; still marked is \"Claim 59\": Nothing was changed: \
 Only a verdict that is parked, flagged or split." said)))
     (should (= 7 (length (neuron-council-test-seen "council/review"))))
-    (should (equal (mapcar #'neuron-council-row-key (neuron-council-list--marked ?*))
+    (should (equal (mapcar #'neuron-council-row-key (neuron-council-list-marked ?*))
                    (list (neuron-council-test-uuid 59))))
     (should (string-prefix-p " 6 split" (neuron-council-test-list-header)))))
 
@@ -333,9 +334,9 @@ Only a verdict that is parked, flagged or split." said)))
     (let ((said nil))
       (neuron-council-test-answering t
         (setq said (neuron-council-test-messages (neuron-council-test-list-do #'neuron-council-list-accept))))
-      (should (cl-some (lambda (text) (string-match-p "0 done, 3 failed and are still marked: nothing was changed" text))
+      (should (cl-some (lambda (text) (string-match-p "\\`Accepted: 0 of 3 claims; still marked are 3, the first \"Claim 20\": nothing was changed" text))
                        said)))
-    (should (= 3 (length (neuron-council-list--marked ?*))))))
+    (should (= 3 (length (neuron-council-list-marked ?*))))))
 
 (ert-deftest neuron-council-test-list-held-memories ()
   (neuron-council-test-listing '(:ledger 21)
@@ -372,8 +373,35 @@ Only a verdict that is parked, flagged or split." said)))
         (should (equal (plist-get (neuron-council-job-params job) :fresh) t))
         (neuron-council-cancel job))
       (neuron-council-test-until (neuron-council-test-list-settled-p))
-      (should (= 30 (length (neuron-council-list--marked ?*))))
+      (should (= 30 (length (neuron-council-list-marked ?*))))
       (should-not neuron-council-verdicts))))
+
+;;;; What is said
+
+(ert-deftest neuron-council-test-list-says-what-was-done ()
+  "One claim is named, several are counted; the reason stands last and whole."
+  (cl-flet ((row (claim) (neuron-council-row-of "id" (list :id "id" :claim claim) nil nil)))
+    (let ((short (row "Tea is\tgrown")) (long (row (mapconcat #'number-to-string (number-sequence 1000 1100) " ")))
+          (problem '(neuron-council-error "the server died; M-x neuron-council-doctor says more")))
+      (pcase-dolist (`(,rows ,failures ,said)
+                     `(((,short) nil "Accepted: \"Tea is grown\"")
+                       ((,short ,long) nil "Accepted: 2 claims")
+                       ((,long) ((,long . ,problem)) "Not accepted: \"1000 1001 1002 1003 1004 1…098 1099 1100\": \
+the server died; M-x neuron-council-doctor says more")
+                       ((,short ,long ,short) ((,short . ,problem)) "Accepted: 2 of 3 claims; still marked is \
+\"Tea is grown\": the server died; M-x neuron-council-doctor says more")
+                       ((,short ,long) ((,short . ,problem) (,long . ,problem)) "Accepted: 0 of 2 claims; still marked \
+are 2, the first \"Tea is grown\": the server died; M-x neuron-council-doctor says more")))
+        (should (equal said (neuron-council-bulk--words "accepted" rows failures)))))))
+
+(ert-deftest neuron-council-test-list-keeps-no-forgotten-claim-in-messages ()
+  (neuron-council-test-listing '(:ledger 3)
+    (neuron-council-test-list-goto 2)
+    (neuron-council-list-flag)
+    (let ((logged 'unknown))
+      (cl-letf (((symbol-function 'message) (lambda (&rest _) (setq logged message-log-max))))
+        (neuron-council-test-answering t (neuron-council-test-list-do #'neuron-council-list-execute)))
+      (should-not logged))))
 
 ;;;; Judging again and forgetting
 
@@ -401,7 +429,7 @@ Only a verdict that is parked, flagged or split." said)))
     (neuron-council-test-list-do #'neuron-council-list-refresh)
     (neuron-council-test-list-goto 77)
     (let ((said (neuron-council-test-messages (neuron-council-test-list-do #'neuron-council-list-reverify))))
-      (should (cl-some (lambda (text) (string-match-p "1 failed: No verdict has the id" text)) said)))
+      (should (cl-some (lambda (text) (string-match-p "\\`Not judged again: \"Never sent\": No verdict has the id" text)) said)))
     (neuron-council-verdict-note (neuron-council-test-uuid 77) :context nil)
     (neuron-council-test-list-do #'neuron-council-list-reverify)
     (should (equal (plist-get (plist-get (cadr (neuron-council-test-seen "council/verify")) :params) :claim)
@@ -461,7 +489,7 @@ Only a verdict that is parked, flagged or split." said)))
         (should (= 7 (current-column)))
         (should (equal (tabulated-list-get-id (window-start)) (neuron-council-test-uuid 29)))
         (should (equal (tabulated-list-get-id (window-point)) (neuron-council-test-uuid 25)))
-        (should (equal (mapcar #'neuron-council-row-key (neuron-council-list--marked ?*))
+        (should (equal (mapcar #'neuron-council-row-key (neuron-council-list-marked ?*))
                        (list (neuron-council-test-uuid 27))))
         (should (string-match-p "43 in all" (neuron-council-test-list-header)))
         (neuron-council-test-list-do #'neuron-council-list-more)
@@ -570,7 +598,7 @@ Only a verdict that is parked, flagged or split." said)))
     (should (string-match-p "No id" (neuron-council-test-list-line)))
     (should-error (neuron-council-list-copy-id) :type 'user-error)
     (let ((said (neuron-council-test-messages (neuron-council-test-list-do #'neuron-council-list-accept))))
-      (should (cl-some (lambda (text) (string-match-p "A verdict without an id" text)) said)))
+      (should (cl-some (lambda (text) (string-match-p "\\`Not accepted: \"No id\": .* has no id: verify it anew" text)) said)))
     (let ((shown nil))
       (cl-letf (((symbol-function 'neuron-council-report-show) (lambda (what) (setq shown what))))
         (neuron-council-list-show))
@@ -650,7 +678,7 @@ Only a verdict that is parked, flagged or split." said)))
         (should (equal (neuron-council-test-list-ids) (list (nth 1 ids) (nth 0 ids))))
         (neuron-council-list-toggle-marks)
         (neuron-council-test-answering t (neuron-council-test-list-do #'neuron-council-list-accept))
-        (should-not (neuron-council-list--marked ?*))
+        (should-not (neuron-council-list-marked ?*))
         (neuron-council-test-list-do #'neuron-council-list-filter-awaiting)
         (neuron-council-test-list-do #'neuron-council-list-filter-text "")
         (should (equal (neuron-council-test-list-ids) (list (nth 2 ids))))
@@ -660,7 +688,7 @@ Only a verdict that is parked, flagged or split." said)))
         (neuron-council-test-list-do #'neuron-council-list-filter-all)
         (should (= 4 (length (neuron-council-test-list-ids))))
         ;; Both go when it is forgotten.
-        (neuron-council-list--goto (nth 2 ids))
+        (neuron-council-table-goto (nth 2 ids))
         (neuron-council-list-flag)
         (neuron-council-test-answering t (neuron-council-test-list-do #'neuron-council-list-execute))
         (should (equal (neuron-council-test-list-ids) (list (nth 1 ids) (nth 0 ids))))))))

@@ -98,6 +98,28 @@
     (neuron-council-menu-parked)
     (should (eq neuron-council-parked-policy 'tag))))
 
+(ert-deftest neuron-council-test-menu-sets-modes-and-switches ()
+  (neuron-council-test-clean
+    (require 'neuron-council-guard)
+    (let ((neuron-council-guard-asynchronous nil))
+      (neuron-council-menu-guard-waits)
+      (should (equal (substring-no-properties (neuron-council-menu--describe "x" 'neuron-council-guard-asynchronous))
+                     "x on"))
+      (neuron-council-menu-guard-waits)
+      (should-not neuron-council-guard-asynchronous))
+    (let ((neuron-council-store-function 'neuron-council-test-store))
+      (unwind-protect
+          (progn
+            (neuron-council-menu-guard)
+            (should neuron-council-guard-mode)
+            (should (advice--p (advice--symbol-function 'neuron-council-test-store)))
+            (neuron-council-menu-guard)
+            (should-not neuron-council-guard-mode)
+            (should-not (advice--p (advice--symbol-function 'neuron-council-test-store))))
+        (neuron-council-guard-mode -1)))
+    (should (equal (substring-no-properties (neuron-council-menu--describe "x" 'neuron-council-no-such-option))
+                   "x off"))))
+
 (ert-deftest neuron-council-test-menu-shows-all-commands ()
   "Each stands in the menu, with its key, and is one."
   (neuron-council-test-menu neuron-council-test-health
