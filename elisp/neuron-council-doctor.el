@@ -17,6 +17,7 @@
 (require 'json)
 (require 'neuron-council-files)
 (require 'neuron-council-install)
+(require 'neuron-council-place)
 (require 'neuron-council-program)
 (require 'neuron-council-python)
 (require 'neuron-council-rpc)
@@ -622,8 +623,8 @@ The user's folder is written ~, and a URL loses its password."
                                   (when (buffer-live-p buffer)
                                     (with-current-buffer buffer (neuron-council-doctor--look)))))))
 
-(defun neuron-council-doctor--insert (check)
-  "Insert CHECK."
+(defun neuron-council-doctor--insert (area check)
+  "Insert CHECK, one of AREA."
   (let ((start (point))
         (state (plist-get check :state)))
     (insert "  " (pcase state
@@ -642,6 +643,7 @@ The user's folder is written ~, and a URL loses its password."
       (insert "\n"))
     (unless (equal state "ok")
       (put-text-property start (1+ start) 'neuron-council-doctor-problem t))
+    (put-text-property start (1+ start) 'neuron-council-doctor-anchor (list area (plist-get check :name)))
     (put-text-property start (point) 'wrap-prefix "             ")))
 
 (defun neuron-council-doctor--count (areas state)
@@ -652,15 +654,12 @@ The user's folder is written ~, and a URL loses its password."
         (when (equal state (plist-get check :state)) (setq count (1+ count)))))
     count))
 
-(defun neuron-council-doctor--render ()
-  "Show all that is known in the current buffer; windows keep their place."
+(defun neuron-council-doctor--draw ()
+  "Draw the current buffer, which shows all that is known."
   (let* ((inhibit-read-only t)
          (areas (neuron-council-doctor--areas-checks))
          (errors (neuron-council-doctor--count areas "error"))
-         (warnings (neuron-council-doctor--count areas "warning"))
-         (lines (mapcar (lambda (window) (cons window (line-number-at-pos (window-point window))))
-                        (get-buffer-window-list nil nil t)))
-         (line (line-number-at-pos)))
+         (warnings (neuron-council-doctor--count areas "warning")))
     (erase-buffer)
     (insert (propertize "Neuron Council: what stands and what is to be mended"
                         'font-lock-face 'neuron-council-doctor-area)
@@ -669,13 +668,16 @@ The user's folder is written ~, and a URL loses its password."
             (pcase warnings (0 "") (1 ", 1 warning") (_ (format ", %d warnings" warnings)))
             ".\n")
     (pcase-dolist (`(,area . ,checks) areas)
-      (insert "\n" (propertize (neuron-council-doctor--plain area) 'font-lock-face 'neuron-council-doctor-area) "\n")
-      (mapc #'neuron-council-doctor--insert checks))
-    (set-buffer-modified-p nil)
-    (goto-char (point-min))
-    (forward-line (1- line))
-    (pcase-dolist (`(,window . ,line) lines)
-      (set-window-point window (save-excursion (goto-char (point-min)) (forward-line (1- line)) (point))))))
+      (insert "\n" (propertize (neuron-council-doctor--plain area) 'font-lock-face 'neuron-council-doctor-area
+                               'neuron-council-doctor-anchor (list area))
+              "\n")
+      (dolist (check checks)
+        (neuron-council-doctor--insert area check)))
+    (set-buffer-modified-p nil)))
+
+(defun neuron-council-doctor--render ()
+  "Show all that is known in the current buffer; a reader stays at a check."
+  (neuron-council-place-keep 'neuron-council-doctor-anchor #'neuron-council-doctor--draw))
 
 (defun neuron-council-doctor--look (&rest _)
   "Look at everything anew, in the current buffer."
@@ -712,6 +714,23 @@ The user's folder is written ~, and a URL loses its password."
   (interactive "p" neuron-council-doctor-mode)
   (neuron-council-doctor-next (- (or count 1))))
 
+(defun neuron-council-doctor-return ()
+  "Go to the button that mends the check at point."
+  (interactive nil neuron-council-doctor-mode)
+  (neuron-council-doctor--check-mode)
+  (let* ((start (save-excursion
+                  (end-of-line)
+                  (previous-single-char-property-change (point) 'neuron-council-doctor-anchor)))
+         (button (save-excursion
+                   (goto-char (max (1- start) (point-min)))
+                   (next-button (point))))
+         (end (next-single-property-change (min (1+ start) (point-max)) 'neuron-council-doctor-anchor nil (point-max))))
+    (unless (and button (< (button-start button) end))
+      (user-error "%s" (substitute-command-keys "No button mends this; \\<neuron-council-doctor-mode-map>\
+\\[neuron-council-doctor-next] goes to the next problem, \\[forward-button] to the next button")))
+    (goto-char (button-start button))
+    (message "%s" (substitute-command-keys "\\[push-button] presses the button"))))
+
 (defun neuron-council-doctor-copy ()
   "Copy what the doctor says, as text, for a report of a fault."
   (interactive nil neuron-council-doctor-mode)
@@ -722,6 +741,7 @@ The user's folder is written ~, and a URL loses its password."
 (defvar neuron-council-doctor-mode-map
   (let ((map (make-sparse-keymap)))
     (set-keymap-parent map (make-composed-keymap button-buffer-map special-mode-map))
+    (define-key map "\C-m" #'neuron-council-doctor-return)
     (define-key map "n" #'neuron-council-doctor-next)
     (define-key map "p" #'neuron-council-doctor-previous)
     (define-key map "w" #'neuron-council-doctor-copy)

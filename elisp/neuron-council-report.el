@@ -16,6 +16,7 @@
 (require 'outline)
 (require 'neuron-council-format)
 (require 'neuron-council-held)
+(require 'neuron-council-place)
 (require 'neuron-council-source)
 (require 'neuron-council-verify)
 
@@ -140,43 +141,29 @@ These are labels, commands and what they do."
           (neuron-council-report--insert-actions (neuron-council-report--actions verdict held)))))
     (neuron-council-report--link)))
 
-(defun neuron-council-report--places ()
-  "Return where point is in the buffer and in its windows, as lines and columns."
-  (mapcar (lambda (window)
-            (save-excursion
-              (when window (goto-char (window-point window)))
-              (list window (and window (line-number-at-pos (window-start window)))
-                    (line-number-at-pos) (current-column))))
-          (cons nil (get-buffer-window-list nil nil t))))
-
-(defun neuron-council-report--restore (places)
-  "Put point back to PLACES, those of `neuron-council-report--places'."
-  (let ((position (lambda (line column)
-                    (goto-char (point-min))
-                    (forward-line (1- line))
-                    (move-to-column column)
-                    (point))))
-    (pcase-dolist (`(,window ,start ,line ,column) (reverse places))
-      (when window
-        (set-window-start window (funcall position start 0) t))
-      (funcall position line column)
-      (when window (set-window-point window (point))))))
-
-(defun neuron-council-report--render (&optional anew)
-  "Draw the buffer; with ANEW it shows something else than before.
-Otherwise point and what is folded stay."
-  (let ((folds (unless anew (neuron-council-report--folds)))
-        (places (neuron-council-report--places))
-        (inhibit-read-only t))
+(defun neuron-council-report--draw (folds)
+  "Draw the buffer; FOLDS says what is folded, see `neuron-council-report--fold'."
+  (let ((inhibit-read-only t))
     (setq neuron-council-report--stale nil)
     (erase-buffer)
     (if neuron-council-report--verdict
         (neuron-council-report--insert neuron-council-report--verdict)
       (insert (or neuron-council-report--said "No verdict yet.") "\n"))
     (neuron-council-report--fold folds)
-    (set-buffer-modified-p nil)
-    (neuron-council-report--restore
-     (if anew (mapcar (lambda (place) (list (car place) 1 1 0)) places) places))))
+    (set-buffer-modified-p nil)))
+
+(defun neuron-council-report--render (&optional anew)
+  "Draw the buffer; with ANEW it shows something else than before.
+Otherwise a reader stays in the section and what is folded stays so."
+  (if (not anew)
+      (let ((folds (neuron-council-report--folds)))
+        (neuron-council-place-keep 'neuron-council-format-heading
+                                   (lambda () (neuron-council-report--draw folds))))
+    (neuron-council-report--draw nil)
+    (dolist (window (get-buffer-window-list nil nil t))
+      (set-window-start window (point-min))
+      (set-window-point window (point-min)))
+    (goto-char (point-min))))
 
 (defun neuron-council-report--header ()
   "Return the header line: which verdict this is, and what goes on."

@@ -385,12 +385,49 @@
       (should (equal (current-kill 0) (buffer-substring-no-properties (point-min) (point-max)))))))
 
 (ert-deftest neuron-council-test-doctor-keeps-the-place ()
+  "Point and windows stay at their check, also where there are more above than before."
+  (neuron-council-test-doctor
+    (save-window-excursion
+      (neuron-council-test-diagnosis)
+      (set-buffer "*neuron-council doctor*")
+      (goto-char (point-min))
+      (search-forward "Memories")
+      (revert-buffer)
+      (should (equal "Memories" (buffer-substring-no-properties (line-beginning-position) (line-end-position))))
+      (search-backward "process: is not running")
+      (set-window-start nil (save-excursion (search-backward "Server") (point)))
+      (set-window-point nil (point))
+      (let ((line (line-number-at-pos)))
+        (setenv "PYTHONHOME" "/gone")
+        (setenv "PYTHONPATH" "/gone")
+        (revert-buffer)
+        (should (= (+ 4 line) (line-number-at-pos)))
+        (dolist (at (list (point) (window-point)))
+          (goto-char at)
+          (should (looking-at-p "process: is not running")))
+        (goto-char (window-start))
+        (should (looking-at-p "Server\n"))
+        ;; A check that has gone.
+        (goto-char (point-min))
+        (search-forward "PYTHONPATH: ")
+        (setenv "PYTHONPATH" nil)
+        (revert-buffer)
+        (should-not (bobp))))))
+
+(ert-deftest neuron-council-test-doctor-return-goes-to-what-mends ()
   (neuron-council-test-doctor
     (neuron-council-test-diagnosis)
     (with-current-buffer "*neuron-council doctor*"
       (goto-char (point-min))
-      (search-forward "Memories")
-      (revert-buffer)
-      (should (equal "Memories" (buffer-substring-no-properties (line-beginning-position) (line-end-position)))))))
+      (search-forward "server: is not")
+      (should (equal (neuron-council-test-messages (call-interactively (key-binding (kbd "RET"))))
+                     '("RET presses the button")))
+      (should (equal "[M-x neuron-council-install-server]" (button-label (button-at (point)))))
+      (should (eq (key-binding (kbd "RET")) 'push-button))
+      (dolist (text '("looked in" "exec-path" "Neuron Council" "Memories"))
+        (goto-char (point-min))
+        (search-forward text)
+        (should (equal (cadr (should-error (call-interactively (key-binding (kbd "RET"))) :type 'user-error))
+                       "No button mends this; n goes to the next problem, TAB to the next button"))))))
 
 ;;; doctor-test.el ends here

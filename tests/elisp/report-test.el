@@ -691,6 +691,36 @@ PARKED (T4)" text))
        (should (> (buffer-size) 20))
        (neuron-council-report--header)))))
 
+(ert-deftest neuron-council-test-report-keeps-the-place ()
+  "A reader stays in the section, folded or not, whatever comes above it."
+  (neuron-council-test-report nil
+    (save-window-excursion
+      (neuron-council-test-report-add 1)
+      (neuron-council-report-show)
+      (search-forward "Challenge\n")
+      (beginning-of-line 0)
+      (neuron-council-report-tab)
+      (goto-char (point-min))
+      (search-forward "Nothing against")
+      (set-window-start nil (save-excursion (search-backward "  dolphin (") (point)))
+      (set-window-point nil (point))
+      (neuron-council-verdict-note "id-1" :review '(:decision "accept" :note "Seen" :at 1700000000) :fate 'stored)
+      (neuron-council-test-until (string-search "Accepted by a person" (buffer-string)))
+      (dolist (at (list (point) (window-point)))
+        (goto-char at)
+        (should (looking-back "Nothing against" (line-beginning-position))))
+      (goto-char (window-start))
+      (should (looking-at-p "  dolphin ("))
+      (search-forward "Challenge\n")
+      (should (outline-invisible-p (point)))
+      ;; In a section that becomes shorter, one stays in that.
+      (goto-char (point-min))
+      (search-forward "Seen")
+      (beginning-of-line)
+      (neuron-council-verdict-note "id-1" :review nil)
+      (neuron-council-test-until (not (string-search "Seen" (buffer-string))))
+      (should (search-forward "\nClaim\n" nil t)))))
+
 (ert-deftest neuron-council-test-report-drawn-again-is-the-same ()
   "However often it is drawn, nothing is left behind of what was there before."
   (neuron-council-test-report nil
