@@ -26,7 +26,7 @@
 
 (defun neuron-council-files-folder (name)
   "Return the folder NAME of records, which may not be there yet."
-  (expand-file-name (concat "council/" name "/") (neuron-council-rpc-home)))
+  (expand-file-name (concat "council/" name "/") (neuron-council-process-home)))
 
 (defun neuron-council-files-name (folder id &optional number)
   "Return the file in FOLDER for the verdict ID and NUMBER.

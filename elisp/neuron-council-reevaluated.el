@@ -64,7 +64,7 @@ A server that is gone announces them again."
       (when taken (push id ids)))
     (setq neuron-council-reevaluated--outcomes nil
           neuron-council-reevaluated--timer nil)
-    (when (and ids (neuron-council-rpc-ready-p))
+    (when (and ids (neuron-council-process-ready-p))
       (let ((job (neuron-council-rpc-make-job
                   :council/acknowledge (list :ids (vconcat ids)) "acknowledgement"
                   (lambda (_ condition)

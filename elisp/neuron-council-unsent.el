@@ -194,7 +194,7 @@ Return nil where another Emacs was first, or FILE is broken."
 (defun neuron-council-unsent--next ()
   "Submit what can be submitted now."
   (setq neuron-council-unsent--timer nil)
-  (while (and neuron-council-unsent--waiting (neuron-council-rpc-ready-p) (neuron-council-unsent--room-p))
+  (while (and neuron-council-unsent--waiting (neuron-council-process-ready-p) (neuron-council-unsent--room-p))
     (let ((record (neuron-council-unsent--take (pop neuron-council-unsent--waiting))))
       (when record
         (neuron-council-unsent--submit record)))))

@@ -188,15 +188,15 @@
                                        ("x/y" . ,(expand-file-name "~/x/y/"))))
       (let ((process-environment (cons (if value (concat "NEURON_HOME=" value) "NEURON_HOME") process-environment))
             (default-directory "/ssh:nowhere.invalid:/tmp/"))
-        (should (equal (neuron-council-rpc-home) home))))))
+        (should (equal (neuron-council-process-home) home))))))
 
 (ert-deftest neuron-council-test-files-home-of-a-server-that-runs ()
   "A buffer with an environment of its own must not part from its server."
   (neuron-council-test-with nil
     (neuron-council-verify "A claim")
     (let ((process-environment (cons "NEURON_HOME=/elsewhere" process-environment)))
-      (should (equal (neuron-council-rpc-home) neuron-council-test-home))
+      (should (equal (neuron-council-process-home) neuron-council-test-home))
       (neuron-council-stop)
-      (should (equal (neuron-council-rpc-home) "/elsewhere/")))))
+      (should (equal (neuron-council-process-home) "/elsewhere/")))))
 
 ;;; files-test.el ends here

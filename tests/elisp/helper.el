@@ -21,6 +21,10 @@
 (defconst neuron-council-test-checkout (expand-file-name "../../" neuron-council-test-directory)
   "The checkout that is tested.")
 
+;; Their names before the process had a file of its own.
+(defvaralias 'neuron-council-rpc--deaths 'neuron-council-process--deaths)
+(defvaralias 'neuron-council-rpc--server 'neuron-council-process--server)
+
 (defvar neuron-council-test-log nil
   "The file in which the scripted server keeps what it read.")
 
@@ -41,10 +45,10 @@
   (when (processp (get-process "neuron-council"))
     (error "A server outlived its test"))
   (neuron-council-program-forget)
-  (setq neuron-council-rpc--server nil
-        neuron-council-rpc--deaths nil
+  (setq neuron-council-process--server nil
+        neuron-council-process--deaths nil
         neuron-council-rpc-jobs nil
-        neuron-council-rpc--ended nil
+        neuron-council-rpc--undelivered nil
         neuron-council-unsent--said nil
         neuron-council-unsent--taken nil
         neuron-council-unsent--waiting nil

@@ -34,7 +34,7 @@
 
 (defun neuron-council-test-found (id)
   "Start a server; it must judge the unsent claim ID, and the hook hear of it once."
-  (neuron-council-rpc--ensure)
+  (neuron-council-process-ensure)
   (neuron-council-test-until neuron-council-test-heard)
   (neuron-council-test-until (null (neuron-council-test-folder "unsent")))
   (should (equal (mapcar #'car neuron-council-test-heard) (list id)))
@@ -149,7 +149,7 @@ Without a context that has something to quote there is no challenge."
           (push (neuron-council-test-child
                  `(add-hook 'neuron-council-reevaluated-functions
                             (lambda (id _) (write-region (concat id "\n") nil ,out t 'quiet)))
-                 '(neuron-council-rpc--ensure)
+                 '(neuron-council-process-ensure)
                  '(while (neuron-council-files-list (neuron-council-unsent-folder))
                     (accept-process-output nil 0.05)))
                 children))

@@ -459,7 +459,7 @@ Each is a list of its level, its title and the properties of the council."
       (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve")))
         (capture-memory-with-council "A claim" nil "A claim"))
       (should (equal (neuron-council-test-outline) '((1 "A claim" "0.50" "council-unavailable"))))
-      (neuron-council-rpc--ensure)
+      (neuron-council-process-ensure)
       (neuron-council-test-until (null (neuron-council-test-folder "unsent")))
       (should (equal (neuron-council-test-outline) '((1 "A claim" "0.85" "verified")))))))
 
@@ -626,7 +626,7 @@ file to the heading Inbox of inbox.org, whose name is in INBOX."
       (org-capture nil "a"))
     (should (equal (cdr (neuron-council-test-outline inbox)) '((2 "A claim" "0.50" "council-unavailable"))))
     ;; Once there is one, the entry gets its verdict.
-    (neuron-council-rpc--ensure)
+    (neuron-council-process-ensure)
     (neuron-council-test-until (null (neuron-council-test-folder "unsent")))
     (should (equal (cdr (neuron-council-test-outline inbox)) '((2 "A claim" "0.85" "verified"))))))
 

@@ -27,7 +27,7 @@
 
 (defun neuron-council-test-no-more-news ()
   "Wait until every announcement has been handled and acknowledged, or not."
-  (neuron-council-test-until (and (neuron-council-rpc-ready-p) neuron-council-reevaluated--timer))
+  (neuron-council-test-until (and (neuron-council-process-ready-p) neuron-council-reevaluated--timer))
   (neuron-council-test-until (null neuron-council-reevaluated--timer))
   ;; The server has read all that was sent before this.
   (neuron-council-verify "A claim"))
@@ -42,14 +42,14 @@
                   (lambda (&rest arguments)
                     (setq filter 'inside)
                     (prog1 (apply hear arguments) (setq filter 'outside)))))
-        (neuron-council-rpc--ensure)
+        (neuron-council-process-ensure)
         (neuron-council-test-no-more-news))
       (should (equal (nreverse heard) '(("old" "new" ("verified") outside) ("older" "newer" ("verified") outside))))
       (should (equal (mapcar (lambda (ids) (sort ids #'string<)) (neuron-council-test-acknowledged)) '(("new" "newer")))))))
 
 (ert-deftest neuron-council-test-reevaluated-is-not-acknowledged-for-nobody ()
   (neuron-council-test-announced (neuron-council-test-news "old" "new")
-    (neuron-council-rpc--ensure)
+    (neuron-council-process-ensure)
     (neuron-council-test-no-more-news)
     (should-not (neuron-council-test-acknowledged))))
 
@@ -62,7 +62,7 @@
           (list #'neuron-council-test-failing (lambda (id _) (push id heard))))
     (should (cl-some (lambda (text) (string-match-p "neuron-council-test-failing.*A secret of the claim" text))
                      (neuron-council-test-messages
-                       (neuron-council-rpc--ensure)
+                       (neuron-council-process-ensure)
                        (neuron-council-test-no-more-news))))
     (should (equal heard '("older" "old")))
     (should (equal (neuron-council-test-acknowledged) '(("newer"))))
@@ -75,7 +75,7 @@
   (neuron-council-test-announced (neuron-council-test-news "one" "new" "two" "new" "three" "new" "four" "other")
     (setq neuron-council-reevaluated-functions
           (list (lambda (id _) (push id heard) (when (equal id "two") (error "A mistake")))))
-    (neuron-council-rpc--ensure)
+    (neuron-council-process-ensure)
     (neuron-council-test-no-more-news)
     (should (equal heard '("four" "three" "two" "one")))
     (should (equal (neuron-council-test-acknowledged) '(("other"))))))
@@ -97,7 +97,7 @@
     (setq neuron-council-reevaluated-functions
           (list (lambda (id _) (push id heard) (throw 'neuron-council-test-out t))))
     (catch 'neuron-council-test-out
-      (neuron-council-rpc--ensure)
+      (neuron-council-process-ensure)
       (neuron-council-test-until nil))
     (neuron-council-test-no-more-news)
     (should (equal heard '("old")))
@@ -106,16 +106,16 @@
 (ert-deftest neuron-council-test-reevaluated-that-is-no-verdict ()
   (neuron-council-test-announced [(:supersedes "old" :verdict (:confidence "high")) (:supersedes "old" :verdict (:id "new"))]
     (setq neuron-council-reevaluated-functions (list (lambda (_ verdict) (push (plist-get verdict :id) heard))))
-    (neuron-council-rpc--ensure)
+    (neuron-council-process-ensure)
     (neuron-council-test-no-more-news)
     (should (equal heard '("new")))))
 
 (ert-deftest neuron-council-test-reevaluated-server-that-is-gone-starts-no-other ()
   (neuron-council-test-announced (neuron-council-test-news "old" "new")
     (setq neuron-council-reevaluated-functions (list (lambda (&rest _) (signal-process (get-process "neuron-council") 'SIGKILL))))
-    (neuron-council-rpc--ensure)
-    (neuron-council-test-until (and neuron-council-rpc--server
-                                    (eq 'ended (neuron-council-rpc--server-state neuron-council-rpc--server))))
+    (neuron-council-process-ensure)
+    (neuron-council-test-until (and neuron-council-process--server
+                                    (eq 'ended (neuron-council-process-server-state neuron-council-process--server))))
     (neuron-council-test-until (null neuron-council-reevaluated--timer))
     (should-not (get-process "neuron-council"))))
 

@@ -107,8 +107,8 @@
 
 (ert-deftest neuron-council-test-server-killed-during-a-wait ()
   (neuron-council-test-with-council '(:default (:delay 30))
-    (neuron-council-test-when (lambda () (equal 'ready (and neuron-council-rpc--server
-                                                            (neuron-council-rpc--server-state neuron-council-rpc--server))))
+    (neuron-council-test-when (lambda () (equal 'ready (and neuron-council-process--server
+                                                            (neuron-council-process-server-state neuron-council-process--server))))
                               (lambda () (signal-process (get-process "neuron-council") 'SIGKILL)))
     (should (eq 'stored (car (capture-memory-with-council "A claim about something." nil 'node))))
     (should (equal (plist-get (cdr (car neuron-council-test-stored)) :council-tags) '("council-unavailable")))

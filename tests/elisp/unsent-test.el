@@ -19,7 +19,7 @@
 
 (defun neuron-council-test-settled ()
   "Wait until nothing is under way any more."
-  (neuron-council-test-until (and (neuron-council-rpc-ready-p) (null neuron-council-rpc-jobs)
+  (neuron-council-test-until (and (neuron-council-process-ready-p) (null neuron-council-rpc-jobs)
                                   (null neuron-council-unsent--waiting) (null neuron-council-unsent--taken))))
 
 (defmacro neuron-council-test-hearing (&rest body)
@@ -134,7 +134,7 @@
                          ((,hear ignore) nil)))
           (setq neuron-council-reevaluated-functions functions)
           (neuron-council-restart)
-          (neuron-council-test-until (and (neuron-council-rpc-ready-p) (neuron-council-test-seen "council/verify")))
+          (neuron-council-test-until (and (neuron-council-process-ready-p) (neuron-council-test-seen "council/verify")))
           (write-region "" nil neuron-council-test-log nil 'quiet)
           (neuron-council-test-settled)
           (should (equal (neuron-council-test-folder "unsent")
@@ -167,7 +167,7 @@
 (ert-deftest neuron-council-test-unsent-is-nothing-to-see-or-cancel ()
   (neuron-council-test-with '(:verify [(:delay 30)])
     (neuron-council-test-unsent 1)
-    (neuron-council-rpc--ensure)
+    (neuron-council-process-ensure)
     (neuron-council-test-until (neuron-council-test-seen "council/verify"))
     (should-error (neuron-council-jobs--read) :type 'user-error)
     (let ((noninteractive nil) (neuron-council-show-progress t))
@@ -228,7 +228,7 @@
 (ert-deftest neuron-council-test-unsent-is-forgotten-while-it-is-submitted ()
   (neuron-council-test-with '(:verify [(:delay 30)] :answers (:council/forget (:error (:code -32001 :message "unknown"))))
     (neuron-council-test-unsent 1)
-    (neuron-council-rpc--ensure)
+    (neuron-council-process-ensure)
     (neuron-council-test-until (neuron-council-test-seen "council/verify"))
     (neuron-council-forget (neuron-council-test-uuid 1))
     (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 0))))
