@@ -70,6 +70,13 @@ or name faster models, then re-verify it."))
     ("too-large" . "A model that keeps to a JSON schema does better; name one in council.toml."))
   "What a person can do about failures whose message does not say it.")
 
+(defconst neuron-council-format--unvoted
+  '(("model-not-found" . "not asked") ("not-loaded" . "not asked") ("unauthorized" . "not asked")
+    ("unreachable" . "not asked") ("context-overflow" . "not asked") ("not-asked" . "not asked")
+    ("malformed" . "no valid answer") ("unparsable" . "no valid answer") ("too-large" . "no valid answer"))
+  "What is said of a member by the failure that it has in place of a vote.
+Of any other failure it is that there was no answer.")
+
 (defconst neuron-council-format--fates
   '((stored . "It was stored with its tags.")
     (unstored . "The store function failed, and it is kept; M-x neuron-council-resume-pending tries again.")
@@ -202,17 +209,23 @@ Where a fold has parted it, there is nothing to mark."
         (concat "probabilities: " (neuron-council-format--scores percent "%.0f%%"))
       "")))
 
+(defun neuron-council-format--ballot (vote)
+  "Return in words how VOTE, or a dissent, was.
+The server counts a member that failed as uncertain; it said no such thing."
+  (let ((failure (plist-get vote :failure)))
+    (if (null failure)
+        (neuron-council-format--name (plist-get vote :vote))
+      (or (neuron-council-format--words (plist-get failure :kind) neuron-council-format--unvoted) "no answer"))))
+
 (defun neuron-council-format--vote (vote width)
   "Return lines of WIDTH columns for VOTE."
   (let* ((failure (plist-get vote :failure))
          (member (neuron-council-format--name (plist-get vote :member)))
          (model (neuron-council-verdict-plain (plist-get vote :model)))
-         (ballot (neuron-council-format--name (plist-get vote :vote)))
+         (ballot (neuron-council-format--ballot vote))
          (role (and (equal (plist-get vote :role) "contrarian") "contrarian"))
          (heading (neuron-council-format--hang
-                   "  " (format "%s (%s): %s%s" member (neuron-council-format--join model role) ballot
-                                (if failure ", failed" ""))
-                   width)))
+                   "  " (format "%s (%s): %s" member (neuron-council-format--join model role) ballot) width)))
     (neuron-council-format--mark heading "(" model 'neuron-council-format-link (cons 'model member))
     (neuron-council-format--mark heading "): " ballot 'face
                                  (if failure
@@ -231,22 +244,40 @@ Where a fold has parted it, there is nothing to mark."
                                    'neuron-council-figures)
      (neuron-council-format--lines (plist-get vote :rationale) width))))
 
+(defun neuron-council-format--failed (verdict)
+  "Return how many members of VERDICT gave no vote."
+  (let ((failed 0))
+    (dolist (vote (neuron-council-format--rows (plist-get verdict :votes)) failed)
+      (when (and (consp vote) (plist-get vote :failure)) (setq failed (1+ failed))))))
+
+(defun neuron-council-format--majority (verdict given)
+  "Return the majority of VERDICT in words; GIVEN were uncertain, nil if unknown."
+  (let ((majority (plist-get verdict :majority))
+        (members (length (neuron-council-format--rows (plist-get verdict :votes)))))
+    (concat "majority "
+            (if majority (neuron-council-verdict-plain majority) "none")
+            (if (and (equal majority "uncertain") (numberp given) (<= (* 2 given) members))
+                ", with those who gave no vote"
+              ""))))
+
 (defun neuron-council-format--consensus (verdict)
   "Return the count of the votes of VERDICT in words."
   (let* ((report (plist-get verdict :report))
-         (consensus (plist-get report :consensus)))
+         (consensus (plist-get report :consensus))
+         (failed (neuron-council-format--failed verdict))
+         (uncertain (plist-get consensus :uncertain))
+         (given (and (numberp uncertain) (max 0 (- uncertain failed)))))
     (if (not (consp consensus))
         ""
       (neuron-council-format--join
        (neuron-council-format--number "%s plausible" (plist-get consensus :plausible))
-       (neuron-council-format--number "%s uncertain" (plist-get consensus :uncertain))
+       (neuron-council-format--number "%s uncertain" given)
        (neuron-council-format--number "%s confabulation" (plist-get consensus :confabulation))
+       (and (> failed 0) (format "%d without a vote" failed))
        (concat (neuron-council-format--number "%s valid" (plist-get consensus :valid))
                (neuron-council-format--number " (quorum %s)" (plist-get report :quorum)))
        (neuron-council-format--number "spread %.1f" (plist-get consensus :spread))
-       (concat "majority " (if (plist-get verdict :majority)
-                               (neuron-council-verdict-plain (plist-get verdict :majority))
-                             "none"))))))
+       (neuron-council-format--majority verdict given)))))
 
 (defun neuron-council-format--challenge (challenge width)
   "Return lines of WIDTH columns for CHALLENGE."
@@ -272,13 +303,14 @@ Where a fold has parted it, there is nothing to mark."
 
 (defun neuron-council-format--dissent (dissent width)
   "Return lines of WIDTH columns for DISSENT, a vote against the majority."
-  (neuron-council-format--lines
-   (format "%s voted %s: %s"
-           (neuron-council-format--name (plist-get dissent :member))
-           (neuron-council-format--name (plist-get dissent :vote))
-           (or (neuron-council-format--failure (plist-get dissent :failure))
-               (neuron-council-verdict-plain (plist-get dissent :rationale))))
-   width))
+  (let ((failure (plist-get dissent :failure)))
+    (neuron-council-format--lines
+     (format (if failure "%s (%s): %s" "%s voted %s: %s")
+             (neuron-council-format--name (plist-get dissent :member))
+             (neuron-council-format--ballot dissent)
+             (or (neuron-council-format--failure failure)
+                 (neuron-council-verdict-plain (plist-get dissent :rationale))))
+     width)))
 
 ;;;; Lenses
 

@@ -100,10 +100,18 @@ That of `tabulated-list-mode' would let what models wrote act on it."
   (let ((confidence (plist-get verdict :confidence)))
     (if (numberp confidence) (format "%.2f" (max -9 (min 99 confidence))) "")))
 
+(defun neuron-council-row--unasked-p (verdict)
+  "Return non-nil when VERDICT is known to have been given without a vote.
+The server counts a member that was not asked as uncertain."
+  (let ((votes (plist-get verdict :votes)))
+    (or (member "council-unavailable" (neuron-council-verdict-tags verdict))
+        (and votes (proper-list-p votes)
+             (not (memq nil (mapcar (lambda (vote) (and (proper-list-p vote) (plist-get vote :failure))) votes)))))))
+
 (defun neuron-council-row--votes (verdict)
   "Return how many members found the claim of VERDICT plausible, of how many."
   (let ((votes (plist-get verdict :council_votes)) (plausible 0))
-    (if (not (and votes (proper-list-p votes)))
+    (if (or (not (and votes (proper-list-p votes))) (neuron-council-row--unasked-p verdict))
         ""
       (dolist (vote votes)
         (when (equal vote "plausible") (setq plausible (1+ plausible))))

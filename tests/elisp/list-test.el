@@ -553,6 +553,16 @@ are 2, the first \"Tea is grown\": the server died; M-x neuron-council-doctor sa
 
 ;;;; Odd things
 
+(ert-deftest neuron-council-test-list-counts-no-votes-that-nobody-gave ()
+  (cl-flet ((votes (&rest fields)
+              (aref (cadr (neuron-council-row-entry
+                           (neuron-council-row-of "id" (append fields '(:council_votes ("uncertain" "plausible"))) nil nil)))
+                    3)))
+    (should (equal "1/2" (votes)))
+    (should (equal "1/2" (votes :votes '((:failure (:kind "timeout")) (:failure nil)))))
+    (should (equal "" (votes :votes '((:failure (:kind "not-asked")) (:failure (:kind "not-asked"))))))
+    (should (equal "" (votes :tags '("council-unavailable"))))))
+
 (ert-deftest neuron-council-test-list-odd-verdicts ()
   "Whatever the ledger or Emacs has, what can be shown is shown."
   (let* ((odd (list nil t 7 -1.5 1e300 "" "text\nwith\tlines \u202e" "council-parked" '(1 2) '(:a 1) '(nil "council-flagged")

@@ -81,17 +81,17 @@ PATH is a list of keywords and numbers."
                     "The council leaves it to a person" "Parked because of no-movement: the last loop repeated"
                     "Accepted by a person, 2023-11-1" ": Measured it." "It supersedes an-older-id"
                     "Memory\n    It is kept until you decide"
-                    "2 plausible, 1 uncertain, 0 confabulation, 2 valid (quorum 2), spread 0.5,\n    majority plausible"
+                    "2 plausible, 0 uncertain, 0 confabulation, 1 without a vote, 2 valid (quorum\n    2), spread 0.5, majority plausible"
                     "  neuron (neuron:latest): plausible\n    confidence 0.90, strength 4.5, coherent 5, factual 4\n"
                     "probabilities: plausible 93%, uncertain 5%, confabulation 2%"
                     "It agrees with what is known."
-                    "  neuron-ft (neuron-ft:latest): uncertain, failed\n    failed (timeout): no answer within 10 s"
+                    "  neuron-ft (neuron-ft:latest): no answer\n    failed (timeout): no answer within 10 s"
                     "  dolphin (dolphin3:8b, contrarian): plausible"
                     "dolphin refutes the claim" "The context says otherwise." "It quotes: \"300 m tall\""
                     "dolphin changed from uncertain to plausible in loop 2"
                     "  [ ] domain: unverified, 1 of 2 proven\n    [x] claim-is-data (hard): no such text"
                     "    [ ] figures-grounded: claim: 330; context: 300"
-                    "neuron-ft voted uncertain: failed (timeout)"
+                    "neuron-ft (no answer): failed (timeout)"
                     "ollama pull neuron-ft"
                     "12.3 s, 2 loops, from the cache\n    neuron                700 ms ==\n"
                     "dolphin, challenge    600 ms ==" "550e8400-e29b-41d4-a716-446655440000"))
@@ -114,6 +114,24 @@ PATH is a list of keywords and numbers."
       (setcar (neuron-council-test-path verdict path) value)
       (should (string-search words (replace-regexp-in-string
                                     "[ \n]+" " " (neuron-council-format-verdict verdict)))))))
+
+(ert-deftest neuron-council-test-report-gives-no-vote-to-who-gave-none ()
+  "A member that failed is counted as uncertain, and said no such thing."
+  (pcase-dolist (`(,kind ,words) '(("model-not-found" "not asked") ("unreachable" "not asked") ("not-asked" "not asked")
+                                   ("unparsable" "no valid answer") ("timeout" "no answer") ("http-error" "no answer")
+                                   (7 "no answer")))
+    (let ((verdict (copy-tree neuron-council-test-parked)))
+      (dolist (vote (plist-get verdict :votes))
+        (plist-put vote :vote "uncertain")
+        (plist-put vote :failure (list :kind kind :message "why")))
+      (plist-put verdict :majority "uncertain")
+      (plist-put (plist-get verdict :report) :consensus '(:valid 0 :plausible 0 :uncertain 3 :confabulation 0))
+      (plist-put (plist-get verdict :report) :movement nil)
+      (let ((text (neuron-council-format-verdict verdict)))
+        (should (string-search (format "  neuron (neuron:latest): %s\n    failed (%s): why" words kind) text))
+        (should (string-search "0 plausible, 0 uncertain, 0 confabulation, 3 without a vote, 0 valid" text))
+        (should (string-match-p "majority uncertain,[ \n]+with those who gave no vote" text))
+        (should-not (string-search ": uncertain" text))))))
 
 (ert-deftest neuron-council-test-report-says-what-is-not-there ()
   (let ((verdict (copy-tree neuron-council-test-parked)))
