@@ -29,6 +29,7 @@ STEP is an object; every key is optional:
   result       the whole result, in place of a verdict
   extra        true: the reply has a key that JSON-RPC does not know; "error": the error object has it
   raw          text written to stdout before the answer
+  answered     a file that is made when the answer has been written
 """
 
 from __future__ import annotations
@@ -178,6 +179,8 @@ class Server:
             if self.ledger:
                 self.ledger.add(judged)
             self.write(id=number, result=judged, **extra)
+        if "answered" in step:
+            Path(step["answered"]).touch()
 
     @staticmethod
     def pass_gate(step: Json, passed: int, cancelled: threading.Event) -> None:
