@@ -426,6 +426,19 @@ The server counts a member that failed as uncertain; it said no such thing."
                  "\n")))
      rows "")))
 
+(defun neuron-council-format--replay (replay width)
+  "Return lines of WIDTH columns for REPLAY, how the evidence was decided again.
+It is what `neuron-council-replay-outcome' returns, or nil."
+  (cond ((null replay) "")
+        ((plist-get replay :same)
+         (neuron-council-format--lines "Decided again without a model, the evidence has the same outcome." width
+                                       'neuron-council-proven))
+        (t (concat
+            (neuron-council-format--lines
+             "Decided again without a model, the evidence has ANOTHER outcome today:" width
+             'neuron-council-unproven)
+            (neuron-council-format--all #'neuron-council-format--lines (plist-get replay :reasons) width)))))
+
 ;;;; The whole
 
 (defun neuron-council-format--headline (verdict width)
@@ -479,6 +492,7 @@ The server counts a member that failed as uncertain; it said no such thing."
                   (neuron-council-format--all #'neuron-council-format--dissent (plist-get report :dissent) width))
                  (report "    none\n")
                  (t "")))
+     (cons "Replay" (neuron-council-format--replay (plist-get verdict :replay) width))
      (cons "Time" (neuron-council-format--time verdict width)))))
 
 (defun neuron-council-format-sections (verdict width)

@@ -27,6 +27,7 @@
                    ("neuron-council-log" neuron-council-show-log)
                    ("neuron-council-org" neuron-council-org-capture-mode)
                    ("neuron-council-pending" neuron-council-resume-pending)
+                   ("neuron-council-replay" neuron-council-replay)
                    ("neuron-council-region" neuron-council-verify-region neuron-council-show-verdict
                     neuron-council-clear-marks)
                    ("neuron-council-review" neuron-council-accept neuron-council-reject neuron-council-restore
@@ -226,6 +227,7 @@ stand in the menu."
     ("l" "all verdicts" neuron-council)
     ("s" "verdict at point" neuron-council-show-verdict)
     ("i" "any verdict" neuron-council-show)
+    ("R" "check all evidence again" neuron-council-replay)
     ("L" "log" neuron-council-show-log)
     ("d" "doctor" neuron-council-doctor)]]
   [["Memory policy"

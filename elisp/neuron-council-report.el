@@ -27,6 +27,7 @@
 (autoload 'neuron-council-forget "neuron-council-review" nil t)
 (autoload 'neuron-council-menu "neuron-council-menu" nil t)
 (autoload 'neuron-council-reject "neuron-council-review" nil t)
+(autoload 'neuron-council-replay-outcome "neuron-council-replay")
 (autoload 'neuron-council-report-as-org "neuron-council-report-org")
 (autoload 'neuron-council-restore "neuron-council-review" nil t)
 (autoload 'neuron-council-review-possible-p "neuron-council-review")
@@ -97,6 +98,9 @@ These are labels, commands and what they do."
    (when (or (memq 'rejected held) (memq 'quarantined held))
      '(("Restore" neuron-council-report-restore "store the memory after all")))
    '(("Re-verify" neuron-council-report-reverify "have the claim judged anew"))
+   ;; Without a report of the server's there is no evidence.
+   (when (plist-get verdict :report)
+     '(("Replay" neuron-council-report-replay "check its evidence again, without a model")))
    (when (neuron-council-source-name (plist-get verdict :source))
      '(("Source" neuron-council-report-source "visit the text of the claim")))
    '(("Copy as Org" neuron-council-report-copy-as-org "copy the report as Org text"))))
@@ -386,6 +390,7 @@ One that is at hand stays in its place, and takes over what has changed."
                      ("a" . neuron-council-report-accept)
                      ("u" . neuron-council-report-restore)
                      ("e" . neuron-council-report-reverify)
+                     ("c" . neuron-council-report-replay)
                      ("x" . neuron-council-report-forget)
                      ("v" . neuron-council-report-source)
                      ("w" . neuron-council-report-copy-id)
@@ -415,6 +420,7 @@ One that is at hand stays in its place, and takes over what has changed."
     ["Reject" neuron-council-report-reject :enable neuron-council-report--verdict]
     ["Restore" neuron-council-report-restore :enable neuron-council-report--verdict]
     ["Re-verify" neuron-council-report-reverify :enable neuron-council-report--verdict]
+    ["Replay" neuron-council-report-replay :enable neuron-council-report--verdict]
     ["Forget" neuron-council-report-forget :enable neuron-council-report--verdict]
     "---"
     ["Visit Source" neuron-council-report-source :enable neuron-council-report--verdict]
@@ -645,6 +651,36 @@ verdict; BUFFER may show something else by now."
                   (neuron-council-report--go (plist-get new :id)))
                 (neuron-council-report--say said)))
       (message "%s" said))))
+
+;;;; Replay
+
+(defun neuron-council-report-replay ()
+  "Have the evidence of the verdict checked again, without a model.
+The report then says whether the outcome is what was recorded, and what
+differs where it is not."
+  (interactive nil neuron-council-report-mode)
+  (neuron-council-report--check-mode)
+  (neuron-council-report--shown)
+  (neuron-council-report--ask :council/replay (list :id (neuron-council-report--shown-id)) "checking its evidence"
+                              #'neuron-council-report--replayed))
+
+(defun neuron-council-report--replayed (answer condition)
+  "Show ANSWER, what became of checking the evidence again, or CONDITION."
+  (condition-case problem
+      (let* ((outcome (if condition
+                          (signal (car condition) (cdr condition))
+                        (neuron-council-replay-outcome answer neuron-council-report--id))))
+        (neuron-council-verdict-note neuron-council-report--id :replay outcome)
+        (setq neuron-council-report--verdict
+              (or (neuron-council-verdict-find neuron-council-report--id)
+                  (plist-put (copy-sequence neuron-council-report--verdict) :replay outcome)))
+        (neuron-council-report--render)
+        (neuron-council-report--say (if (plist-get outcome :same)
+                                        "the evidence gives the same outcome"
+                                      "the evidence gives ANOTHER outcome today, see Replay")))
+    (neuron-council-error
+     (neuron-council-report--say "its evidence was not checked")
+     (message "The evidence was not checked: %s" (neuron-council-errors-text problem)))))
 
 ;;;; Links
 

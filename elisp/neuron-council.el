@@ -62,6 +62,7 @@
 (autoload 'neuron-council-next-mark "neuron-council-region" nil t)
 (autoload 'neuron-council-previous-mark "neuron-council-region" nil t)
 (autoload 'neuron-council-clear-marks "neuron-council-region" nil t)
+(autoload 'neuron-council-replay "neuron-council-replay" nil t)
 (autoload 'neuron-council-report-show "neuron-council-report")
 (autoload 'neuron-council-report-bookmark-jump "neuron-council-report")
 (autoload 'neuron-council-report-as-org "neuron-council-report-org")

@@ -445,7 +445,7 @@ PARKED (T4)" text))
       (while (setq at (next-button at))
         (push (button-label at) labels))
       (should (equal (nreverse labels)
-                     '("id-1" "[Accept]" "[Reject]" "[Re-verify]" "[Copy as Org]"
+                     '("id-1" "[Accept]" "[Reject]" "[Re-verify]" "[Replay]" "[Copy as Org]"
                        "neuron:latest" "neuron-ft:latest" "dolphin3:8b"))))
     (neuron-council-test-report-at "neuron:latest")
     (should (member "neuron is neuron:latest: installed and loaded"
@@ -655,6 +655,49 @@ PARKED (T4)" text))
     (should (equal neuron-council-report--id "id-1"))
     (should (string-match-p "Not judged anew: broken" (neuron-council-report--header)))
     (should (= 1 (length neuron-council-verdicts)))))
+
+(ert-deftest neuron-council-test-report-replays ()
+  (pcase-dolist (`(,answer ,header ,text)
+                 '(((:result (:checked 1 :identical 1 :differing [] :reasons nil)) "the same outcome"
+                    "Replay\n    Decided again without a model, the evidence has the same outcome.\n")
+                   ((:result (:checked 1 :identical 0 :differing ["id-1"]
+                              :reasons (:id-1 ["status was parked, is emitted." "tags was a\u200b, is b."])))
+                    "ANOTHER outcome today"
+                    "today:\n    status was parked, is emitted.\n    tags was a\\u200b, is b.\n")
+                   ((:result (:checked 1 :identical 0 :differing 5 :reasons "x")) "ANOTHER outcome" "ANOTHER outcome today:\n")
+                   ((:result 5) "not checked" nil)
+                   ((:result (:checked 0 :identical 0)) "not checked" nil)
+                   ((:error (:code -32001 :message "No verdict has the id id-1.")) "not checked" nil)))
+    (neuron-council-test-report (list :answers (list :council/replay answer))
+      (neuron-council-test-report-add 1)
+      (neuron-council-report-show)
+      (search-forward "Nothing against")
+      (let ((said (neuron-council-test-messages
+                    (call-interactively (key-binding (kbd "c")))
+                    (should (string-match-p "checking its evidence" (neuron-council-report--header)))
+                    (neuron-council-test-until (null neuron-council-rpc-jobs)))))
+        (should (string-search header (neuron-council-report--header)))
+        (if text
+            (should (string-search text (buffer-string)))
+          (should-not (string-search "\nReplay" (buffer-string)))
+          (should (string-match-p "The evidence was not checked: ." (car said)))))
+      (should (looking-back "Nothing against" (line-beginning-position)))
+      (should (equal "id-1" (plist-get (plist-get (car (neuron-council-test-seen "council/replay")) :params) :id)))
+      ;; What is at hand no longer is shown all the same.
+      (when text
+        (setq neuron-council-verdicts nil)
+        (neuron-council-report-replay)
+        (neuron-council-test-until (null neuron-council-rpc-jobs))
+        (should (string-search text (buffer-string)))))))
+
+(ert-deftest neuron-council-test-report-without-evidence-is-not-replayed ()
+  (neuron-council-test-report nil
+    (neuron-council-verdict-add (neuron-council-verdict-unavailable "A claim" "id-9" '(neuron-council-error "away")))
+    (neuron-council-report-show)
+    (should-not (string-search "[Replay]" (buffer-string)))
+    (neuron-council-test-report-add 1)
+    (neuron-council-report-show)
+    (should (string-search "[Replay]" (buffer-string)))))
 
 (ert-deftest neuron-council-test-report-leads-to-the-source ()
   (neuron-council-test-report nil
