@@ -182,9 +182,9 @@ must be kept, but not if REFUSED."
    '(:initialize (:result (:capabilities (:experimental (:neuronCouncil (:protocol 7)))))) "protocol 7"))
 
 (ert-deftest neuron-council-test-capture-server-too-slow ()
-  (let ((neuron-council-timeout 0.5))
-    (neuron-council-test-both-fail-open '(:verify [(:delay 30)]) "0.5 s")
-    (neuron-council-test-both-fail-open '(:initialize "silent") "0.5 s")))
+  (let ((neuron-council-timeout 0.1))
+    (neuron-council-test-both-fail-open '(:verify [(:delay 3600)]) "0.1 s")
+    (neuron-council-test-both-fail-open '(:initialize "silent") "0.1 s")))
 
 (ert-deftest neuron-council-test-capture-during-back-off ()
   (neuron-council-test-with '(:start (:exit 1))
@@ -208,7 +208,7 @@ must be kept, but not if REFUSED."
         (capture-memory-with-council "A claim" nil 'node)))))
 
 (ert-deftest neuron-council-test-capture-stopped-server-stores-what-waits ()
-  (neuron-council-test-with '(:verify [(:delay 30)])
+  (neuron-council-test-with '(:verify [(:delay 3600)])
     (neuron-council-test-fails-open "server was stopped" t
       (capture-memory-with-council-async "A claim" nil 'node)
       (neuron-council-test-until (neuron-council-test-seen "council/verify"))
@@ -217,7 +217,7 @@ must be kept, but not if REFUSED."
 
 (ert-deftest neuron-council-test-capture-leaving-emacs-stores-what-waits ()
   "A script that ends before the verdict is in must not lose the memory."
-  (neuron-council-test-with '(:verify [(:delay 30)])
+  (neuron-council-test-with '(:verify [(:delay 3600)])
     (let ((out (make-temp-file "neuron-council-test-")))
       (unwind-protect
           (progn
@@ -267,14 +267,14 @@ must be kept, but not if REFUSED."
 ;;;; Aborting
 
 (ert-deftest neuron-council-test-capture-throw-stores-nothing ()
-  (neuron-council-test-with-ready [(:delay 30)]
-    (with-timeout (0.3) (capture-memory-with-council "A claim" nil 'node))
+  (neuron-council-test-with-ready [(:delay 3600)]
+    (with-timeout (0.1) (capture-memory-with-council "A claim" nil 'node))
     (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 1))))
     (should-not (neuron-council-test-folder "unsent"))
     (should-not neuron-council-test-stored)))
 
 (ert-deftest neuron-council-test-capture-quit-stores-nothing ()
-  (neuron-council-test-with '(:verify [(:delay 30)])
+  (neuron-council-test-with '(:verify [(:delay 3600)])
     (neuron-council-test-when (lambda () (neuron-council-test-seen "council/verify"))
                               (lambda () (signal 'quit nil)))
     (should (eq 'quit (condition-case nil
@@ -323,7 +323,7 @@ must be kept, but not if REFUSED."
         (should-not (neuron-council-test-folder "held"))))))
 
 (ert-deftest neuron-council-test-capture-async-cancel-stores-nothing ()
-  (neuron-council-test-with '(:verify [(:delay 30)])
+  (neuron-council-test-with '(:verify [(:delay 3600)])
     (let ((job (capture-memory-with-council-async "A claim" nil 'node)))
       (neuron-council-test-until (neuron-council-test-seen "council/verify"))
       (neuron-council-cancel job)
@@ -335,7 +335,7 @@ must be kept, but not if REFUSED."
 ;;;; Asynchronous
 
 (ert-deftest neuron-council-test-capture-async-stores-later ()
-  (neuron-council-test-with '(:initialize (:delay 0.2))
+  (neuron-council-test-with nil
     (should (neuron-council-job-p (neuron-council-capture-memory-async "A claim" "A context" 'node :kind "fact")))
     (should-not neuron-council-test-stored)
     (neuron-council-test-until neuron-council-test-stored)

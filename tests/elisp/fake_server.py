@@ -6,7 +6,7 @@
 LOG is a file that gets every message received, one JSON object a line. SCRIPT is a JSON object; every key is optional:
 
   start        {"stderr": TEXT, "exit": STATUS}: write and leave before anything is read
-  initialize   "silent", or {"error": {...}}, or {"result": {...}}, or {"exit": STATUS}, with "delay" in seconds
+  initialize   "silent", or {"error": {...}}, or {"result": {...}}, or {"exit": STATUS}, with "gate" as of a step
   shutdown     "silent": neither `shutdown` nor `exit` nor the end of stdin ends the server
   announce     [{"supersedes": ID, "verdict": VERDICT}, ...]: sent right behind the reply to `initialize`, with the
                fields of VERDICT in place of the usual ones
@@ -121,7 +121,7 @@ class Server:
             return
         if "exit" in how:
             os._exit(how["exit"])
-        threading.Event().wait(how.get("delay", 0))
+        self.pass_gate(how, 0, threading.Event())
         if "error" in how:
             self.write(id=number, error=how["error"])
         else:

@@ -93,7 +93,7 @@ The server follows SCRIPT.  Afterwards there is neither mode nor function."
     (should (= 4 (length (neuron-council-test-judged))))))
 
 (ert-deftest neuron-council-test-guard-quit-stores-nothing ()
-  (neuron-council-test-guarding '(:verify [(:delay 30)]) (neuron-council-test-engram)
+  (neuron-council-test-guarding '(:verify [(:delay 3600)]) (neuron-council-test-engram)
     (neuron-council-test-when (lambda () (neuron-council-test-seen "council/verify"))
                               (lambda () (signal 'quit nil)))
     (should (eq 'quit (condition-case nil
@@ -117,7 +117,7 @@ The server follows SCRIPT.  Afterwards there is neither mode nor function."
 
 (ert-deftest neuron-council-test-guard-asynchronous ()
   "The call returns a handle at once; the memories are stored in order."
-  (neuron-council-test-guarding '(:verify [(:delay 0.4) nil]) (neuron-council-test-engram)
+  (neuron-council-test-guarding nil (neuron-council-test-engram)
     (let ((neuron-council-guard-asynchronous t))
       (let ((job (neuron-council-test-call 'engram-write :text "Claim 1")))
         (should (neuron-council-job-p job))
@@ -176,7 +176,7 @@ The server follows SCRIPT.  Afterwards there is neither mode nor function."
 
 (ert-deftest neuron-council-test-guard-store-functions-as-they-are ()
   "Each gets what it takes of the verdict; all can see it."
-  (let ((seen nil))
+  (let ((seen nil) (rows nil))
     (cl-flet ((see (&rest arguments)
                 (push arguments seen)
                 (should (equal (plist-get neuron-council-store-verdict :tags) '("verified")))
@@ -194,18 +194,28 @@ The server follows SCRIPT.  Afterwards there is neither mode nor function."
                        ((cl-defun engram-write (text &rest all &key ((:council-id id)) &allow-other-keys)
                           (ignore id) (funcall ',#'see text all))
                         :council-confidence :council-tags :council-id)))
-        (dolist (compiled '(nil t))
-          (neuron-council-test-guarding nil (progn (eval form t) (when compiled (byte-compile 'engram-write)))
-            (setq seen nil)
-            (neuron-council-test-call 'engram-write "A claim")
-            (should (equal (caar seen) "A claim"))
-            (let ((plist (cadr (car seen))) (got nil))
-              (while plist
-                (push (pop plist) got)
-                (should (pop plist)))
-              (should (equal (nreverse got) keywords)))
-            (should-not neuron-council-store-verdict)
-            (should (= 1 (length (neuron-council-test-judged))))))))))
+        (push (cons form keywords) rows))
+      (neuron-council-test-with nil
+        (let ((neuron-council-store-function 'engram-write) (count 0))
+          (dolist (row rows)
+            (dolist (compiled '(nil t))
+              (unwind-protect
+                  (progn
+                    (eval (car row) t)
+                    (when compiled (byte-compile 'engram-write))
+                    (neuron-council-guard-mode 1)
+                    (setq seen nil)
+                    (neuron-council-test-call 'engram-write "A claim")
+                    (should (equal (caar seen) "A claim"))
+                    (let ((plist (cadr (car seen))) (got nil))
+                      (while plist
+                        (push (pop plist) got)
+                        (should (pop plist)))
+                      (should (equal (nreverse got) (cdr row))))
+                    (should-not neuron-council-store-verdict)
+                    (should (= (setq count (1+ count)) (length (neuron-council-test-judged)))))
+                (neuron-council-guard-mode -1)
+                (fmakunbound 'engram-write)))))))))
 
 (ert-deftest neuron-council-test-guard-keywords-option ()
   (neuron-council-test-guarding nil (neuron-council-test-engram)

@@ -19,11 +19,19 @@ The newest comes first."
      shown))
 
 (ert-deftest neuron-council-test-progress-of-a-wait-is-echoed ()
-  (neuron-council-test-with '(:initialize (:delay 0.3) :verify [(:notes ["neuron: plausible (1/3)"] :delay 0.4)])
-    (let ((shown (neuron-council-test-shown (neuron-council-verify "A claim"))))
-      ;; What lasts no tenth of a second may be seen or not.
-      (should (equal (remove "Council: convening" (reverse shown))
-                     '("Council: starting" "Council: neuron: plausible (1/3)"))))))
+  (neuron-council-test-with-gate start
+    (neuron-council-test-with-gate gate
+      (neuron-council-test-with `(:initialize (:gate ,start) :verify [(:notes ["neuron: plausible (1/3)"] :gate ,gate)])
+        (let ((shown (neuron-council-test-shown
+                       (neuron-council-test-when (lambda () (equal (car shown) "Council: starting"))
+                                                 (lambda () (neuron-council-test-pass start)))
+                       (neuron-council-test-pass gate)
+                       (neuron-council-test-when (lambda () (string-prefix-p "Council: neuron" (or (car shown) "")))
+                                                 (lambda () (neuron-council-test-pass gate)))
+                       (neuron-council-verify "A claim"))))
+          ;; What lasts no tenth of a second may be seen or not.
+          (should (equal (remove "Council: convening" (reverse shown))
+                         '("Council: starting" "Council: neuron: plausible (1/3)"))))))))
 
 (defmacro neuron-council-test-mode-line (&rest body)
   "Run BODY as if Emacs were not in batch, with a mode line of its own.
@@ -37,42 +45,49 @@ There, (LINE) returns what that shows, and UPDATES counts its redrawings."
      (ignore updates)))
 
 (ert-deftest neuron-council-test-progress-of-the-others-is-in-the-mode-line ()
-  (let ((gate (make-temp-file "neuron-council-gate-")))
-    (cl-flet ((pass () (write-region "." nil gate t 'quiet)))
-      (unwind-protect
-          (neuron-council-test-with
-              `(:initialize (:delay 0.3)
-                :verify [(:delay 0) (:gate ,gate :notes ["neuron: 100% plausible (1/3)"])])
-            (neuron-council-test-mode-line
-              (let ((done 0))
-                (dotimes (_ 3)
-                  (neuron-council-verify-async "A claim" nil (lambda (_) (setq done (1+ done)))))
-                (neuron-council-test-until (equal (line) " Council(3): starting"))
-                (should (memq 'neuron-council-jobs--mode-line global-mode-string))
-                (should (get 'neuron-council-jobs--mode-line 'risky-local-variable))
-                (neuron-council-test-until (equal (line) " Council(2): convening"))
-                (pass)
-                (neuron-council-test-until (equal (line) " Council(2): neuron: 100% plausible (1/3)"))
-                (should (eq #'neuron-council-cancel
-                            (lookup-key (get-text-property 1 'local-map neuron-council-jobs--mode-line)
-                                        [mode-line mouse-1])))
-                ;; The one with a vote says more than the oldest one.
-                (setf (neuron-council-job-note (car (last neuron-council-rpc-jobs))) nil)
-                (neuron-council-jobs--show)
-                (should (equal (line) " Council(2): neuron: 100% plausible (1/3)"))
-                (neuron-council-cancel (car (last neuron-council-rpc-jobs)))
-                (neuron-council-test-until (equal (line) " Council: neuron: 100% plausible (1/3)"))
-                (pass)
-                (neuron-council-test-until (= done 3))
-                (neuron-council-test-until (null neuron-council-jobs--mode-line)))))
-        (delete-file gate)))))
+  (neuron-council-test-with-gate start
+    (neuron-council-test-with-gate gate
+      (neuron-council-test-with
+          `(:initialize (:gate ,start) :verify [nil (:gate ,gate :notes ["neuron: 100% plausible (1/3)"])])
+        (neuron-council-test-mode-line
+          (let ((done 0))
+            (dotimes (_ 3)
+              (neuron-council-verify-async "A claim" nil (lambda (_) (setq done (1+ done)))))
+            (neuron-council-test-until (equal (line) " Council(3): starting"))
+            (should (memq 'neuron-council-jobs--mode-line global-mode-string))
+            (should (get 'neuron-council-jobs--mode-line 'risky-local-variable))
+            (neuron-council-test-pass start)
+            (neuron-council-test-until (equal (line) " Council(2): convening"))
+            (neuron-council-test-pass gate)
+            (neuron-council-test-until (equal (line) " Council(2): neuron: 100% plausible (1/3)"))
+            (should (eq #'neuron-council-cancel
+                        (lookup-key (get-text-property 1 'local-map neuron-council-jobs--mode-line)
+                                    [mode-line mouse-1])))
+            ;; The one with a vote says more than the oldest one.
+            (setf (neuron-council-job-note (car (last neuron-council-rpc-jobs))) nil)
+            (neuron-council-jobs--show)
+            (should (equal (line) " Council(2): neuron: 100% plausible (1/3)"))
+            (neuron-council-cancel (car (last neuron-council-rpc-jobs)))
+            (neuron-council-test-until (equal (line) " Council: neuron: 100% plausible (1/3)"))
+            (neuron-council-test-pass gate)
+            (neuron-council-test-until (= done 3))
+            (neuron-council-test-until (null neuron-council-jobs--mode-line))))))))
 
 (ert-deftest neuron-council-test-progress-fits-into-a-line ()
-  (neuron-council-test-with (list :verify (vector (list :notes (vector (make-string 5000 ?東)) :delay 0.4)))
-    (let ((shown (neuron-council-test-shown (neuron-council-verify "A claim"))))
-      (should (cl-some (lambda (text) (string-prefix-p "Council: 東" text)) shown))
-      (dolist (text shown)
-        (should (< (string-width text) 80))))))
+  (neuron-council-test-with-gate gate
+    (neuron-council-test-with `(:verify [(:notes [,(make-string 5000 ?東)] :gate ,gate)])
+      (neuron-council-test-pass gate)
+      (let ((shown (neuron-council-test-shown
+                     (neuron-council-test-when (lambda () (string-prefix-p "Council: 東" (or (car shown) "")))
+                                               (lambda () (neuron-council-test-pass gate)))
+                     (neuron-council-verify "A claim"))))
+        (dolist (text shown)
+          (should (< (string-width text) 80)))))))
+
+(defun neuron-council-test-noted ()
+  "Return non-nil when the only job has got on and all has been done to show that."
+  (and neuron-council-rpc-jobs (neuron-council-job-note (car neuron-council-rpc-jobs))
+       (null neuron-council-rpc--display-timer)))
 
 (ert-deftest neuron-council-test-progress-costs-little ()
   "However much comes, the mode line is drawn ten times a second at most."
@@ -86,14 +101,21 @@ There, (LINE) returns what that shows, and UPDATES counts its redrawings."
         (should (<= 1 updates (+ 2 (* 10 (- (float-time) start)))))))))
 
 (ert-deftest neuron-council-test-progress-can-be-turned-off ()
-  (neuron-council-test-with '(:verify [(:notes ["neuron: plausible (1/3)"] :delay 0.2)])
-    (let ((neuron-council-show-progress nil))
-      (should-not (neuron-council-test-shown (neuron-council-verify "A claim"))))))
+  (neuron-council-test-with-gate gate
+    (neuron-council-test-with `(:verify [(:notes ["neuron: plausible (1/3)"] :gate ,gate)])
+      (neuron-council-test-pass gate)
+      (let ((neuron-council-show-progress nil))
+        (should-not (neuron-council-test-shown
+                      (neuron-council-test-when #'neuron-council-test-noted (lambda () (neuron-council-test-pass gate)))
+                      (neuron-council-verify "A claim")))))))
 
 (ert-deftest neuron-council-test-progress-is-silent-in-batch ()
-  (neuron-council-test-with '(:verify [(:notes ["neuron: plausible (1/3)"] :delay 0.2)])
-    (cl-letf (((symbol-function 'message) (lambda (&rest _) (error "Something was said"))))
-      (should (neuron-council-verify "A claim")))))
+  (neuron-council-test-with-gate gate
+    (neuron-council-test-with `(:verify [(:notes ["neuron: plausible (1/3)"] :gate ,gate)])
+      (neuron-council-test-pass gate)
+      (cl-letf (((symbol-function 'message) (lambda (&rest _) (error "Something was said"))))
+        (neuron-council-test-when #'neuron-council-test-noted (lambda () (neuron-council-test-pass gate)))
+        (should (neuron-council-verify "A claim"))))))
 
 ;;;; Cancelling
 
@@ -104,7 +126,7 @@ There, (LINE) returns what that shows, and UPDATES counts its redrawings."
      ,@body))
 
 (ert-deftest neuron-council-test-cancel-offers-what-runs ()
-  (neuron-council-test-with '(:verify [(:notes ["neuron: plausible (1/3)"] :delay 30) (:delay 30)])
+  (neuron-council-test-with '(:verify [(:notes ["neuron: plausible (1/3)"] :delay 3600) (:delay 3600)])
     (dolist (claim '("Ana lives in Lisbon." "Ana lives\n in Porto."))
       (neuron-council-verify-async claim nil #'ignore))
     (neuron-council-test-until (cl-some #'neuron-council-job-note neuron-council-rpc-jobs))

@@ -554,7 +554,7 @@ file to the heading Inbox of inbox.org, whose name is in INBOX."
     (should (= 5 (length (neuron-council-test-outline inbox))))))
 
 (ert-deftest neuron-council-test-org-capture-quit-loses-nothing ()
-  (neuron-council-test-capturing '(:verify [(:delay 30) nil]) '(("a" entry "* A claim" :council t))
+  (neuron-council-test-capturing '(:verify [(:delay 3600) nil]) '(("a" entry "* A claim" :council t))
     (org-capture nil "a")
     (neuron-council-test-when (lambda () (neuron-council-test-seen "council/verify"))
                               (lambda () (signal 'quit nil)))
@@ -632,7 +632,7 @@ file to the heading Inbox of inbox.org, whose name is in INBOX."
 
 (ert-deftest neuron-council-test-org-capture-in-the-background ()
   "It is filed at once, and gets its verdict where it stands by then."
-  (neuron-council-test-capturing '(:verify [(:delay 0.5) (:delay 0.5 :verdict (:confidence 0.3)) (:delay 30)])
+  (neuron-council-test-capturing '(:verify [nil (:verdict (:confidence 0.3)) (:delay 3600)])
       '(("a" entry "* Claim 1" :council async :immediate-finish t :kill-buffer t)
         ("b" entry "* Claim 2" :council t :immediate-finish t)
         ("c" entry "* Claim 3" :council t :immediate-finish t)

@@ -41,22 +41,25 @@
 
 (ert-deftest neuron-council-test-pending-in-order ()
   "A verdict that comes first waits for those before it, whatever the policy."
-  (neuron-council-test-with '(:verify [(:delay 0.6) (:verdict (:confidence 0.3)) nil])
-    (let* ((neuron-council-flagged-policy 'quarantine)
-           (neuron-council-quarantine-function #'neuron-council-test-store))
-      (dolist (n '(1 2 3 4))
-        (capture-memory-with-council-async (format "Claim %d" n) nil n))
-      (neuron-council-test-until (cl-some #'neuron-council-pending--memory-verdict neuron-council-pending--queue))
-      (should-not neuron-council-test-stored)
-      (should (= 4 (length (neuron-council-test-folder "pending"))))
-      (neuron-council-test-pending-over)
-      (should (equal (neuron-council-test-stored-first) '(1 2 3 4)))
-      (should (equal (mapcar (lambda (stored) (plist-get (cdr stored) :council-tags)) (reverse neuron-council-test-stored))
-                     '(("verified") ("unverified" "council-flagged") ("verified") ("verified")))))))
+  (neuron-council-test-with-gate gate
+    (neuron-council-test-with `(:verify [(:gate ,gate) (:verdict (:confidence 0.3)) nil])
+      (let* ((neuron-council-flagged-policy 'quarantine)
+             (neuron-council-quarantine-function #'neuron-council-test-store))
+        (dolist (n '(1 2 3 4))
+          (capture-memory-with-council-async (format "Claim %d" n) nil n))
+        (neuron-council-test-until (cl-some #'neuron-council-pending--memory-verdict neuron-council-pending--queue))
+        (should-not neuron-council-test-stored)
+        (should (= 4 (length (neuron-council-test-folder "pending"))))
+        (neuron-council-test-pass gate)
+        (neuron-council-test-pending-over)
+        (should (equal (neuron-council-test-stored-first) '(1 2 3 4)))
+        (should (equal (mapcar (lambda (stored) (plist-get (cdr stored) :council-tags))
+                               (reverse neuron-council-test-stored))
+                       '(("verified") ("unverified" "council-flagged") ("verified") ("verified"))))))))
 
 (ert-deftest neuron-council-test-pending-earlier-ones-have-a-time-limit ()
-  (neuron-council-test-with-ready [(:delay 30) nil]
-    (let ((neuron-council-timeout 0.5))
+  (neuron-council-test-with-ready [(:delay 3600) nil]
+    (let ((neuron-council-timeout 0.1))
       (capture-memory-with-council-async "Claim 1" nil 1))
     (capture-memory-with-council-async "Claim 2" nil 2)
     (neuron-council-test-until (= 2 (length neuron-council-test-stored)))
@@ -65,16 +68,18 @@
 
 (ert-deftest neuron-council-test-pending-a-few-at-a-time ()
   "A flood must not run into the server's deadline, nor hold up who waits for an answer."
-  (neuron-council-test-with '(:verify [(:delay 0.1)])
-    (let ((most 0))
-      (cl-flet ((count () (setq most (max most (cl-count 'sent neuron-council-rpc-jobs :key #'neuron-council-job-state)))))
-        (add-hook 'neuron-council-rpc-jobs-hook #'count)
-        (unwind-protect
-            (progn
-              (dotimes (n 7) (capture-memory-with-council-async (format "Claim %d" n) nil n))
-              (should (= 7 (length neuron-council-rpc-jobs)))
-              (neuron-council-test-pending-over))
-          (remove-hook 'neuron-council-rpc-jobs-hook #'count)))
+  (neuron-council-test-with nil
+    (let* ((most 0)
+           (count (lambda (&rest _)
+                    (setq most (max most (cl-count-if (lambda (job) (memq (neuron-council-job-state job) '(queued sent)))
+                                                      neuron-council-rpc-jobs))))))
+      (advice-add 'neuron-council-rpc-submit :after count)
+      (unwind-protect
+          (progn
+            (dotimes (n 7) (capture-memory-with-council-async (format "Claim %d" n) nil n))
+            (should (= 7 (length neuron-council-rpc-jobs)))
+            (neuron-council-test-pending-over))
+        (advice-remove 'neuron-council-rpc-submit count))
       (should (= most 2))
       (should (equal (neuron-council-test-stored-first) '(0 1 2 3 4 5 6)))
       (dolist (message (neuron-council-test-seen "council/verify"))
@@ -95,8 +100,8 @@
            (neuron-council-store-function
             (lambda (&rest arguments)
               (should (= 1 (setq inside (1+ inside))))
-              (let ((end (+ (float-time) 0.2)))
-                (while (< (float-time) end) (accept-process-output nil 0.02)))
+              (neuron-council-test-until (cl-every #'neuron-council-pending--memory-verdict
+                                                   neuron-council-pending--queue))
               (setq inside (1- inside))
               (apply #'neuron-council-test-store arguments))))
       (dolist (n '(1 2 3)) (capture-memory-with-council-async (format "Claim %d" n) nil n))
@@ -104,7 +109,7 @@
       (should (equal (neuron-council-test-stored-first) '(1 2 3))))))
 
 (ert-deftest neuron-council-test-pending-in-its-buffer ()
-  (neuron-council-test-with '(:verify [(:delay 0.3) nil])
+  (neuron-council-test-with nil
     (let* ((names nil)
            (neuron-council-store-function (lambda (&rest _) (push (buffer-name) names))))
       (with-temp-buffer
@@ -121,7 +126,7 @@
 
 (ert-deftest neuron-council-test-pending-stop ()
   "Stopping the server stores what waits, in order, and starts no other server."
-  (neuron-council-test-with '(:verify [(:delay 30)])
+  (neuron-council-test-with '(:verify [(:delay 3600)])
     (dolist (n '(1 2 3 4)) (capture-memory-with-council-async (format "Claim %d" n) nil n))
     (neuron-council-test-until (= 2 (length (neuron-council-test-asked))))
     (neuron-council-stop)
@@ -133,7 +138,7 @@
     (should (= 2 (length (neuron-council-test-asked))))))
 
 (ert-deftest neuron-council-test-pending-cancel-one-that-has-not-its-turn ()
-  (neuron-council-test-with '(:verify [(:delay 0.3)])
+  (neuron-council-test-with nil
     (let ((jobs (mapcar (lambda (n) (capture-memory-with-council-async (format "Claim %d" n) nil n)) '(1 2 3 4))))
       (should (eq 'made (neuron-council-job-state (nth 2 jobs))))
       (should (neuron-council-cancel (nth 2 jobs)))
@@ -144,7 +149,7 @@
       (should-not (neuron-council-test-folder "unsent")))))
 
 (ert-deftest neuron-council-test-pending-forget ()
-  (neuron-council-test-with '(:verify [(:delay 0.3)])
+  (neuron-council-test-with nil
     (dolist (n '(1 2 3)) (capture-memory-with-council-async (format "Claim %d" n) nil n))
     (neuron-council-pending-forget (neuron-council-pending--memory-id (nth 1 neuron-council-pending--queue)))
     (should (= 2 (length (neuron-council-test-folder "pending"))))
@@ -180,15 +185,21 @@
         (should-not (neuron-council-test-folder "unsent"))))))
 
 (ert-deftest neuron-council-test-pending-costs-little ()
-  "Submitting the largest memory takes less than 40 ms of processor time."
+  "Submitting the largest memory writes one file."
   (neuron-council-test-with-ready [nil]
-    (let ((best 1000))
-      (dotimes (n 10)
-        (let ((start (float-time (get-internal-run-time))))
-          (capture-memory-with-council-async (make-string 8000 ?é) (make-string 24000 ?x) n :text (make-string 8000 ?é))
-          (setq best (min best (* 1000 (- (float-time (get-internal-run-time)) start))))))
+    (let ((best 1000) (files 0))
+      (cl-letf* ((write (symbol-function 'write-region))
+                 ((symbol-function 'write-region)
+                  (lambda (&rest arguments)
+                    (setq files (1+ files))
+                    (apply write arguments))))
+        (dotimes (n 10)
+          (let ((start (float-time (get-internal-run-time))))
+            (capture-memory-with-council-async (make-string 8000 ?é) (make-string 24000 ?x) n
+                                               :text (make-string 8000 ?é))
+            (setq best (min best (* 1000 (- (float-time (get-internal-run-time)) start)))))))
       (message "Submitting a memory takes %.2f ms" best)
-      (should (< best 40)))
+      (should (= files 10)))
     (neuron-council-test-pending-over)))
 
 (ert-deftest neuron-council-test-pending-what-no-file-keeps ()
@@ -432,7 +443,7 @@
 
 (ert-deftest neuron-council-test-pending-survives-kill-9 ()
   "The next Emacs stores what the dead one left: once, in order, with the same ids, before its own."
-  (neuron-council-test-with '(:verify [(:delay 60)])
+  (neuron-council-test-with '(:verify [(:delay 3600)])
     (let* ((child (neuron-council-test-in-emacs
                    '(setq neuron-council-store-function #'ignore)
                    '(dolist (n '(1 2 3)) (capture-memory-with-council-async (format "Claim %d" n) nil n :text "é\n\"x\""))
@@ -446,7 +457,7 @@
       (signal-process child 'SIGKILL)
       (neuron-council-test-until (not (process-live-p child)))
       (should (equal names (neuron-council-test-folder "pending")))
-      (let ((neuron-council-server-command (neuron-council-test-command '(:verify [(:delay 0.2) nil]))))
+      (let ((neuron-council-server-command (neuron-council-test-command nil)))
         (capture-memory-with-council-async "Claim 4" nil 4)
         (neuron-council-test-until (= 4 (length neuron-council-test-stored)))
         (neuron-council-test-pending-over)
@@ -482,7 +493,7 @@
       (should (= 2 (length (neuron-council-test-folder "held")))))))
 
 (ert-deftest neuron-council-test-pending-earlier-lives-come-first ()
-  (neuron-council-test-with '(:verify [(:delay 0.3) nil])
+  (neuron-council-test-with nil
     (dolist (n '(2 1 3)) (neuron-council-test-pending-keep n))
     (neuron-council-test-pending-keep 4 :verdict (list :id (neuron-council-test-uuid 4) :claim "Claim 4" :confidence 0.3
                                                        :tags '("council-flagged") :summary "s"))
@@ -503,7 +514,7 @@
                        (neuron-council-test-messages
                          (neuron-council-process-ensure)
                          (neuron-council-test-until (neuron-council-process-ready-p))
-                         (accept-process-output nil 0.1))))
+                         (neuron-council-test-until messages))))
       (should (neuron-council-test-folder "pending")))
     (neuron-council-restart)
     (neuron-council-test-pending-over)
@@ -547,7 +558,7 @@
 
 (ert-deftest neuron-council-test-pending-polite-exit ()
   "All are stored at once and in order, those that have not their turn too; their claims wait for a server."
-  (neuron-council-test-with '(:verify [(:delay 60)])
+  (neuron-council-test-with '(:verify [(:delay 3600)])
     (let ((out (make-temp-file "neuron-council-test-")))
       (unwind-protect
           (let ((child (neuron-council-test-in-emacs
@@ -572,7 +583,7 @@
 
 (ert-deftest neuron-council-test-pending-judged-once ()
   "With the real server: a memory whose Emacs was killed is judged once, and stored once with the verdict."
-  (neuron-council-test-with-council '(:default (:delay 2))
+  (neuron-council-test-with-council '(:default (:delay 3600))
     (let ((child (neuron-council-test-in-emacs
                   '(setq neuron-council-store-function #'ignore)
                   '(capture-memory-with-council-async "Ana lives in Lisbon." nil :text "Ana")

@@ -82,15 +82,19 @@
 
 (ert-deftest neuron-council-test-reevaluated-quit-is-its-own ()
   "It is no success, keeps no other function from hearing, and ends no wait."
-  (neuron-council-test-with (list :announce (neuron-council-test-news "old" "new") :verify [(:delay 0.4)])
-    (let* ((heard nil)
-           (neuron-council-reevaluated-functions
-            (list (lambda (&rest _) (signal 'quit nil)) (lambda (id _) (push id heard)))))
-      (should (neuron-council-verify "A claim"))
-      (should (equal heard '("old")))
-      (neuron-council-test-until (null neuron-council-reevaluated--timer))
-      (neuron-council-verify "Another claim")
-      (should-not (neuron-council-test-acknowledged)))))
+  (neuron-council-test-with-gate gate
+    (neuron-council-test-with `(:announce ,(neuron-council-test-news "old" "new") :verify [(:gate ,gate)])
+      (let* ((heard nil)
+             (neuron-council-reevaluated-functions
+              (list (lambda (&rest _) (signal 'quit nil))
+                    (lambda (id _)
+                      (push id heard)
+                      (neuron-council-test-pass gate)))))
+        (should (neuron-council-verify "A claim"))
+        (should (equal heard '("old")))
+        (neuron-council-test-until (null neuron-council-reevaluated--timer))
+        (neuron-council-verify "Another claim")
+        (should-not (neuron-council-test-acknowledged))))))
 
 (ert-deftest neuron-council-test-reevaluated-throw-is-no-success ()
   (neuron-council-test-announced (neuron-council-test-news "old" "new")
