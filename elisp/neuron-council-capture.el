@@ -83,7 +83,7 @@ nil, and returns a list of arguments."
                  function)
   :risky t
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defun neuron-council-capture-arguments (claim context)
   "Return arguments that store CLAIM and CONTEXT, which may be nil, as keywords."

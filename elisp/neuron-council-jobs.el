@@ -14,12 +14,12 @@
   "Whether votes are shown as they come in, in the echo area or the mode line."
   :type 'boolean
   :safe #'booleanp
-  :group 'neuron-council
+  :group 'neuron-council-list
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-progress '((t :inherit mode-line-emphasis))
   "The council's progress in the mode line."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defvar neuron-council-jobs--mode-line nil

@@ -39,7 +39,7 @@
   :type '(integer :match (lambda (_ value) (and (integerp value) (<= 1 value 1000))))
   :safe #'natnump
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-list)
 
 (defconst neuron-council-list--pause 0.5
   "Seconds between two looks at what has arrived.")

@@ -28,14 +28,14 @@ first memory."
   :type 'file
   :risky t
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defcustom neuron-council-org-quarantine-heading "Quarantine"
   "The heading below which flagged memories and captures are kept.
 It stands in `neuron-council-org-file', and is made when it is needed."
   :type 'string
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 ;;;; Text that Org does not act on
 
@@ -472,7 +472,7 @@ to wait for the verdict.  `neuron-council-org-capture-mode' must be on."
   :type 'boolean
   :safe #'booleanp
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defcustom neuron-council-org-capture-asynchronous nil
   "Whether a capture is filed at once, and judged behind your back.
@@ -482,7 +482,7 @@ and the capture stays as it is."
   :type 'boolean
   :safe #'booleanp
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defcustom neuron-council-org-capture-context-function #'neuron-council-org-capture-initial
   "What a captured entry is judged against.
@@ -493,7 +493,7 @@ returns a string, or nil for no context."
                  function)
   :risky t
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defvar-local neuron-council-org--refused nil
   "The claim of this capture that was flagged, and that filing it again lets pass.")
@@ -671,7 +671,7 @@ Nothing is lost where there is no verdict: the entry is filed with the tag
 council-unavailable, and gets its verdict when there is a server, as long
 as its file is one of the agenda or visited then."
   :global t
-  :group 'neuron-council
+  :group 'neuron-council-capture
   (pcase-dolist (`(,hook . ,function)
                  '((org-capture-prepare-finalize-hook . neuron-council-org--before-finalize)
                    (org-capture-after-finalize-hook . neuron-council-org--after-finalize)

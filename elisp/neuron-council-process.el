@@ -44,7 +44,7 @@ Used when a server is started, so after a change use
 \\[neuron-council-restart]."
   :type '(plist :key-type (symbol :tag "Table") :value-type (sexp :tag "Keys and values"))
   :risky t
-  :group 'neuron-council
+  :group 'neuron-council-server
   :package-version '(neuron-council . "0.1.0"))
 
 (defcustom neuron-council-events-buffer-size 0
@@ -53,7 +53,7 @@ The traffic holds claims and contexts; 0 keeps nothing.  Used when a
 server is started."
   :type 'natnum
   :safe #'natnump
-  :group 'neuron-council
+  :group 'neuron-council-server
   :package-version '(neuron-council . "0.1.0"))
 
 (defun neuron-council-process--json (value)

@@ -30,7 +30,7 @@ change use \\[neuron-council-restart]."
   :type '(choice (const :tag "Look for it" nil)
                  (repeat :tag "Program and arguments" string))
   :risky t
-  :group 'neuron-council
+  :group 'neuron-council-server
   :package-version '(neuron-council . "0.1.0"))
 
 (defcustom neuron-council-python nil
@@ -41,14 +41,14 @@ looked for as python3, python3.14 and so on down to python3.11, and python."
   :type '(choice (const :tag "Look for it" nil)
                  (string :tag "Program"))
   :risky t
-  :group 'neuron-council
+  :group 'neuron-council-server
   :package-version '(neuron-council . "0.1.0"))
 
 (defcustom neuron-council-server-directory (expand-file-name "neuron-council/" user-emacs-directory)
   "The folder that \\[neuron-council-install-server] installs the server in."
   :type 'directory
   :risky t
-  :group 'neuron-council
+  :group 'neuron-council-server
   :package-version '(neuron-council . "0.1.0"))
 
 ;;;; Places

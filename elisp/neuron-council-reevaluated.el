@@ -23,7 +23,7 @@ has been taken in.  Otherwise they are called again after the next start
 of the server, so a function may be called twice with the same ID."
   :type 'hook
   :risky t
-  :group 'neuron-council
+  :group 'neuron-council-capture
   :package-version '(neuron-council . "0.1.0"))
 
 (defconst neuron-council-reevaluated--pause 0.1

@@ -35,13 +35,13 @@ The marks of `neuron-council-verify-buffer' have the confidence at most."
                  (const :tag "The confidence" brief)
                  (const :tag "Nothing" nil))
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-region)
 
 (defcustom neuron-council-region-fringe nil
   "The fringe in which judged text has an indicator, nil for none."
   :type '(choice (const :tag "No indicator" nil) (const left-fringe) (const right-fringe))
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-region)
 
 (defcustom neuron-council-return-shows-verdict 'read-only
   "Where RET on judged text opens the report.
@@ -51,7 +51,7 @@ can be edited, RET is for editing unless this is t."
                  (const :tag "On all judged text" t)
                  (const :tag "Nowhere" nil))
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-region)
 
 (defcustom neuron-council-next-error-tags '("council-flagged" "council-parked")
   "Tags of the verdicts to whose text \\[next-error] leads.
@@ -60,41 +60,41 @@ It does so while marks of `neuron-council-verify-buffer' are there;
   :type '(set (const "council-flagged") (const "council-parked") (const "council-split")
               (const "council-doubted") (const "council-unavailable") (const "verified"))
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-region)
 
 ;;;; Faces
 
 (defface neuron-council-pending '((t :inherit shadow :underline t))
   "Text that the council is judging."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-judged-verified
   '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "ForestGreen"))
     (t :inherit neuron-council-verified :underline t))
   "Judged text that every member and every lens let pass."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-judged-doubtful
   '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "DarkOrange"))
     (t :inherit neuron-council-doubtful :underline t))
   "Judged text with doubts."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-judged-flagged
   '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "Red1"))
     (t :inherit neuron-council-flagged :underline t))
   "Judged text that the council flagged."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-judged-unavailable
   '((((type graphic) (supports :underline (:style wave))) :underline (:style wave :color "Gray50"))
     (t :inherit neuron-council-unavailable :underline t))
   "Text that could not be judged."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defconst neuron-council-region--looks

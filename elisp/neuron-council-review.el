@@ -37,7 +37,7 @@ error in one is caught, logged and shown; it undoes nothing."
   :options '(neuron-council-org-reviewed)
   :risky t
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 ;;;; Choosing
 

@@ -16,7 +16,7 @@
 (defface neuron-council-row-awaiting '((t :inherit warning))
   "What awaits a person's decision, in the list."
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-faces)
 
 (defconst neuron-council-row--claim-size 300
   "Characters of a claim that are shown; the report has all of it.")

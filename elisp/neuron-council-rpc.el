@@ -28,7 +28,7 @@
 It should be larger than the server's own `deadline_s' (60)."
   :type 'number
   :safe #'numberp
-  :group 'neuron-council
+  :group 'neuron-council-server
   :package-version '(neuron-council . "0.1.0"))
 
 ;;;; JSON

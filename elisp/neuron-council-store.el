@@ -23,7 +23,7 @@ keeps memories in an Org file."
                  (symbol :tag "Function that is defined later"))
   :risky t
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defcustom neuron-council-store-keywords 'accepted
   "Which keywords of the verdict a store function gets behind its own arguments.
@@ -37,7 +37,7 @@ keywords.  `neuron-council-store-verdict' is there in any case."
                  (const :tag "None" nil))
   :risky t
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defcustom neuron-council-before-store-functions nil
   "Functions called before a memory is given to a store or quarantine function.
@@ -47,7 +47,7 @@ is stored all the same."
   :type 'hook
   :risky t
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defcustom neuron-council-quarantine-function nil
   "The function that gets a flagged memory under the policy `quarantine'.
@@ -59,7 +59,7 @@ It is called as `neuron-council-store-function' is, in its place, and
                  function)
   :risky t
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defcustom neuron-council-flagged-policy 'tag
   "What becomes of a memory that the council flagged.
@@ -71,7 +71,7 @@ where the file cannot be written, that is an error."
                  (const :tag "Give it to the quarantine function" quarantine)
                  (const :tag "Do not store it" reject))
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defcustom neuron-council-parked-policy 'tag
   "What becomes of a memory on which the council leaves the decision to a person.
@@ -81,7 +81,7 @@ arguments that are buffers, markers or functions) is stored with its tags."
   :type '(choice (const :tag "Store it with its tags" tag)
                  (const :tag "Keep it until a person decides" hold))
   :package-version '(neuron-council . "0.1.0")
-  :group 'neuron-council)
+  :group 'neuron-council-capture)
 
 (defconst neuron-council-store--policy
   '(("council-unavailable")

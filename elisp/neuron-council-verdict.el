@@ -50,22 +50,22 @@ council is cut off.  SINCE is when the wait began."
 
 (defface neuron-council-verified '((t :inherit success))
   "A claim that every member and every lens let pass."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-doubtful '((t :inherit warning))
   "A claim with doubts: a split vote, or one that is left to a person."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-flagged '((t :inherit error))
   "A claim that the council flagged."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defface neuron-council-unavailable '((t :inherit shadow))
   "A claim that could not be judged."
-  :group 'neuron-council
+  :group 'neuron-council-faces
   :package-version '(neuron-council . "0.1.0"))
 
 (defconst neuron-council-verdict--faces
@@ -116,7 +116,7 @@ What is too long to be shown is cut off, and its length is told."
   "How many verdicts this Emacs keeps at hand, the newest."
   :type 'natnum
   :safe #'natnump
-  :group 'neuron-council
+  :group 'neuron-council-list
   :package-version '(neuron-council . "0.1.0"))
 
 (defvar neuron-council-verdicts nil

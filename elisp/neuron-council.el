@@ -79,13 +79,49 @@
   :link '(info-link "(neuron-council)")
   :prefix "neuron-council-")
 
+(defgroup neuron-council-server nil
+  "How the server is found, installed and asked."
+  :group 'neuron-council
+  :link '(info-link "(neuron-council)Running the Server")
+  :prefix "neuron-council-")
+
+(defgroup neuron-council-capture nil
+  "What is stored, and what becomes of a memory that the council doubts."
+  :group 'neuron-council
+  :link '(info-link "(neuron-council)Guarding a Memory")
+  :prefix "neuron-council-")
+
+(defgroup neuron-council-region nil
+  "Claims in a text, and their marks."
+  :group 'neuron-council
+  :link '(info-link "(neuron-council)Checking Text")
+  :prefix "neuron-council-")
+
+(defgroup neuron-council-list nil
+  "The list of verdicts, the report and what is shown meanwhile."
+  :group 'neuron-council
+  :link '(info-link "(neuron-council)The Council List")
+  :prefix "neuron-council-")
+
+(defgroup neuron-council-faces nil
+  "Faces of verdicts."
+  :group 'neuron-council
+  :group 'faces
+  :link '(info-link "(neuron-council)Faces")
+  :prefix "neuron-council-")
+
 ;; Customize shows the options of files that are not loaded yet, too.
 ;;;###autoload
-(dolist (part '(neuron-council
-                neuron-council-claims neuron-council-doctor neuron-council-format neuron-council-guard
-                neuron-council-install neuron-council-list neuron-council-org neuron-council-region
-                neuron-council-report neuron-council-review))
-  (custom-add-load 'neuron-council part))
+(pcase-dolist (`(,group . ,parts)
+               '((neuron-council neuron-council)
+                 (neuron-council-server neuron-council neuron-council-install)
+                 (neuron-council-capture neuron-council neuron-council-guard neuron-council-org neuron-council-review)
+                 (neuron-council-region neuron-council neuron-council-claims neuron-council-region)
+                 (neuron-council-list neuron-council neuron-council-list)
+                 (neuron-council-faces neuron-council neuron-council-doctor neuron-council-format neuron-council-region
+                                       neuron-council-row)))
+  (dolist (part parts)
+    (custom-add-load group part)))
 
 ;;;###autoload
 (defun neuron-council-verify (claim &optional context)

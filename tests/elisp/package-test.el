@@ -156,8 +156,13 @@ On a slow machine it is a quarter of what the library jsonrpc takes."
             (should (equal (buffer-string) "What I have written\n  in lines\n"))
             (should-not (overlays-in (point-min) (point-max)))))))))
 
+(defun neuron-council-test-groups (symbol)
+  "Return the groups of the package that have the option or face SYMBOL."
+  (cl-remove-if-not (lambda (group) (assq symbol (get group 'custom-group)))
+                    (cons 'neuron-council (mapcar #'car (get 'neuron-council 'custom-group)))))
+
 (ert-deftest neuron-council-test-package-options ()
-  "Every option has a type that its value fits, the group and a docstring."
+  "Every option has a type that its value fits, a group and a docstring."
   (require 'cus-edit)
   (let ((count 0))
     (mapatoms
@@ -168,7 +173,7 @@ On a slow machine it is a quarter of what the library jsonrpc takes."
          (should (widget-apply (widget-convert (get symbol 'custom-type)) :match
                                (eval (car (get symbol 'standard-value)) t)))
          (should (documentation-property symbol 'variable-documentation))
-         (should (assq symbol (get 'neuron-council 'custom-group))))))
+         (should (= 1 (length (neuron-council-test-groups symbol)))))))
     (should (> count 8)))
   (let ((type (widget-convert (get 'neuron-council-server-command 'custom-type))))
     (should (widget-apply type :match '("program" "serve")))
@@ -225,11 +230,27 @@ On a slow machine it is a quarter of what the library jsonrpc takes."
               '(put 'neuron-council 'custom-loads '(theirs))
               '(require 'neuron-council)
               ;; There is no such file, so whoever sees it last has lost nothing.
-              `(let ((lacking (memq 'theirs (get 'neuron-council 'custom-loads))))
-                 (custom-load-symbol 'neuron-council)
+              `(let ((lacking (memq 'theirs (get 'neuron-council 'custom-loads)))
+                     (shown nil))
+                 (dolist (group '(neuron-council neuron-council-server neuron-council-capture neuron-council-region
+                                  neuron-council-list neuron-council-faces))
+                   (custom-load-symbol group)
+                   (unless (get group 'group-documentation) (push group lacking))
+                   (setq shown (append (get group 'custom-group) shown)))
                  (dolist (symbol ',all)
-                   (unless (assq symbol (get 'neuron-council 'custom-group)) (push symbol lacking)))
+                   (unless (assq symbol shown) (push symbol lacking)))
                  (princ (format "lacks %s" lacking))))))))
+
+(ert-deftest neuron-council-test-package-groups-lead-to-the-manual ()
+  (let ((text (with-temp-buffer
+                (insert-file-contents (expand-file-name "docs/neuron-council.org" neuron-council-test-checkout))
+                (buffer-string))))
+    (pcase-dolist (`(,group ,kind) (get 'neuron-council 'custom-group))
+      (when (eq kind 'custom-group)
+        (pcase (car (get group 'custom-links))
+          (`(info-link ,node) (should (string-match-p (format "^\\*+ %s$" (substring node (length "(neuron-council)")))
+                                                      text)))
+          (_ (ert-fail group)))))))
 
 (ert-deftest neuron-council-test-package-names ()
   "Every definition has the package's prefix."
