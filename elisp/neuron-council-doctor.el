@@ -361,7 +361,7 @@ MODE is the mode that FILE should have."
 
 (defun neuron-council-doctor--home ()
   "Return checks of NEURON_HOME, where claims are kept."
-  (let* ((home (neuron-council-rpc-home))
+  (let* ((home (neuron-council-process-home))
          (closed (neuron-council-doctor--closed "NEURON_HOME" home)))
     (cond
      (closed (list closed))

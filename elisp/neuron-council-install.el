@@ -357,7 +357,7 @@ Nothing in it may lead pip out of the virtual one."
 (defun neuron-council-install--renew ()
   "Have the next request start the new server; return what is to be said of that."
   (neuron-council-program-forget)
-  (neuron-council-rpc-forget-deaths)
+  (neuron-council-process-forget-deaths)
   (cond (neuron-council-server-command "; `neuron-council-server-command' names another, set it to nil to use this one")
         ((progn (neuron-council-rpc-retire "a new server was installed")
                 (null (plist-get (neuron-council-rpc-status) :state)))

@@ -372,7 +372,7 @@ Return nil where the two do not meet."
         (when (and neuron-council-list--stale (not neuron-council-list--asking))
           (setq neuron-council-list--stale nil)
           ;; Nothing that arrives may start a server.
-          (if (neuron-council-rpc-ready-p)
+          (if (neuron-council-process-ready-p)
               (neuron-council-list-ask (if neuron-council-list--answered 'newer 'fresh))
             (neuron-council-list--render)))))))
 

@@ -47,7 +47,7 @@
   "Ask a server that is ready how it is, and wait a moment for the answer.
 Input ends the wait."
   (setq neuron-council-menu--health nil)
-  (when (neuron-council-rpc-ready-p)
+  (when (neuron-council-process-ready-p)
     (let* ((answered nil)
            (deadline (+ (float-time) neuron-council-menu--patience))
            (job (neuron-council-rpc-make-job

@@ -85,7 +85,7 @@
 
 (ert-deftest neuron-council-test-doctor-area-that-cannot-be-looked-at ()
   (neuron-council-test-doctor
-    (cl-letf (((symbol-function 'neuron-council-rpc-home) (lambda () (error "No home today"))))
+    (cl-letf (((symbol-function 'neuron-council-process-home) (lambda () (error "No home today"))))
       (let ((text (neuron-council-test-diagnosis)))
         (should (string-match-p "cannot be looked at: No home today" (neuron-council-test-line "Home" text)))
         (should (neuron-council-test-line "process" text))))))

@@ -98,11 +98,11 @@ Return what was said at the end."
 
 (ert-deftest neuron-council-test-install-steps ()
   (neuron-council-test-installing nil
-    (let ((neuron-council-rpc--deaths (list :count 5 :at (float-time) :command nil :reason "x"))
+    (let ((neuron-council-process--deaths (list :count 5 :at (float-time) :command nil :reason "x"))
           (process-environment (append '("PIP_TARGET=/elsewhere" "PIP_USER=1" "VIRTUAL_ENV=/old") process-environment)))
       (should (string-match-p "server 0\\.1\\.0 is installed in .*venv-.*next request starts it"
                               (neuron-council-test-install)))
-      (should-not neuron-council-rpc--deaths))
+      (should-not neuron-council-process--deaths))
     (let ((venv (car (neuron-council-test-venvs))))
       (should (equal (neuron-council-test-venvs) (list venv)))
       (should (equal (neuron-council-program-find)

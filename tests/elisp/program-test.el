@@ -62,7 +62,7 @@ of name and text."
                                                            :type 'neuron-council-error))))
         (should (string-match-p (regexp-quote program) text))
         (should (string-match-p "neuron-council-server-command" text))))
-    (should-not neuron-council-rpc--deaths)))
+    (should-not neuron-council-process--deaths)))
 
 (ert-deftest neuron-council-test-program-malformed-option ()
   (neuron-council-test-clean

@@ -363,7 +363,7 @@ PARKED (T4)" text))
     (neuron-council-report-copy-as-org)
     (should (string-search ":COUNCIL_ID: id-0" (current-kill 0)))
     ;; Nothing of this asked the server.
-    (should-not neuron-council-rpc--server)
+    (should-not neuron-council-process--server)
     (should-not (buffer-modified-p))))
 
 (ert-deftest neuron-council-test-report-buffer-shows-the-newest-or-none ()
