@@ -45,8 +45,12 @@
   (when (processp (get-process "neuron-council"))
     (error "A server outlived its test"))
   (neuron-council-program-forget)
-  (setq neuron-council-process--server nil
-        neuron-council-process--deaths nil
+  (setq neuron-council-process--server nil)
+  (neuron-council-test-forget))
+
+(defun neuron-council-test-forget ()
+  "Forget all that tests leave behind but the server."
+  (setq neuron-council-process--deaths nil
         neuron-council-rpc-jobs nil
         neuron-council-rpc--undelivered nil
         neuron-council-unsent--said nil

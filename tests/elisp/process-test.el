@@ -459,6 +459,7 @@ must be at once, count as no death, and cost no memory."
     (let ((process (get-process "neuron-council")) (left nil)
           (neuron-council-process--write-limit 0.1))
       (neuron-council-test-deafen)
+      (neuron-council-rpc-submit (neuron-council-rpc-make-job :council/health nil "" #'ignore))
       (cl-letf (((symbol-function 'jsonrpc-notify)
                  (lambda (&rest _)
                    ;; More than a pipe holds, and what is waiting there.
