@@ -127,13 +127,13 @@ Signal `neuron-council-error' where one that it is started with is nonsense."
 (defvar neuron-council-process--deaths nil
   "The deaths in a row: a plist of :count, :at, :command and :reason, or nil.")
 
-(defvar neuron-council-process-ready-functions nil
+(defvar neuron-council-process--ready-functions nil
   "Called with a server that takes requests from now on; must be quick.")
 
-(defvar neuron-council-process-ended-functions nil
+(defvar neuron-council-process--ended-functions nil
   "Called with a server that has ended and the condition that says why.")
 
-(defvar neuron-council-process-notification-functions nil
+(defvar neuron-council-process--notification-functions nil
   "Called with the method and the parameters of each notification of a server.
 They run in the process filter, from before the first message of a
 server, so they must be quick and wait for nothing.")
@@ -314,7 +314,7 @@ Signal `neuron-council-error' where that cannot be, now or for good."
                                                   (1+ (neuron-council-process-server-heard server)))
                                             (neuron-council-errors-guard
                                              "a council notification" #'run-hook-with-args
-                                             'neuron-council-process-notification-functions method params))
+                                             'neuron-council-process--notification-functions method params))
                  :on-shutdown (lambda (_) (neuron-council-process--died server))))
          (size neuron-council-events-buffer-size)
          (connection nil))
@@ -437,7 +437,7 @@ update the server: %s"
   (mapc #'cancel-timer (neuron-council-process-server-timers server))
   (setf (neuron-council-process-server-state server) 'ready)
   (neuron-council-process-write server #'jsonrpc-notify :initialized (make-hash-table))
-  (run-hook-with-args 'neuron-council-process-ready-functions server))
+  (run-hook-with-args 'neuron-council-process--ready-functions server))
 
 (defun neuron-council-process--start-timed-out (server)
   "Give SERVER up, which has not answered `initialize'."
@@ -500,7 +500,7 @@ update the server: %s"
   (mapc #'cancel-timer (neuron-council-process-server-timers server))
   (delete-process (neuron-council-process-server-process server))
   (delete-process (neuron-council-process-server-stderr server))
-  (run-hook-with-args 'neuron-council-process-ended-functions server condition))
+  (run-hook-with-args 'neuron-council-process--ended-functions server condition))
 
 (defun neuron-council-process--wait-until (server seconds predicate)
   "Wait until PREDICATE, about SERVER, returns non-nil; return that.

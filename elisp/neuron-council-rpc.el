@@ -303,7 +303,7 @@ When it ends in any other way than by an answer, the job is cancelled."
     (run-at-time 0 nil #'neuron-council-errors-guard "the start of the council's server"
                  #'run-hooks 'neuron-council-rpc-ready-hook)))
 
-(add-hook 'neuron-council-process-ready-functions #'neuron-council-rpc--ready)
+(add-hook 'neuron-council-process--ready-functions #'neuron-council-rpc--ready)
 
 (defun neuron-council-rpc--notified (method params)
   "Handle the notification METHOD with PARAMS from the server."
@@ -319,7 +319,7 @@ When it ends in any other way than by an answer, the job is cancelled."
                                                  method (neuron-council-rpc--lisp params))
          (neuron-council-log "The server sent %s" method)))))
 
-(add-hook 'neuron-council-process-notification-functions #'neuron-council-rpc--notified)
+(add-hook 'neuron-council-process--notification-functions #'neuron-council-rpc--notified)
 
 ;;;; Display
 
@@ -364,7 +364,7 @@ When it ends in any other way than by an answer, the job is cancelled."
     (when (eq (neuron-council-job-server job) server)
       (neuron-council-rpc-end job nil condition))))
 
-(add-hook 'neuron-council-process-ended-functions #'neuron-council-rpc--ended)
+(add-hook 'neuron-council-process--ended-functions #'neuron-council-rpc--ended)
 
 (defun neuron-council-rpc-stop (reason)
   "Ask the server to leave, and end it if it does not; every job ends with REASON.
@@ -400,10 +400,6 @@ have not ended.  :deaths is nil, or a property list of the deaths in a
 row: :count, :at (seconds since the epoch), :command and :reason."
   (append (list :waiting (length (delq t (mapcar #'neuron-council-rpc-job-done-p neuron-council-rpc-jobs))))
           (neuron-council-process-status)))
-
-(defalias 'neuron-council-rpc-forget-deaths #'neuron-council-process-forget-deaths)
-(defalias 'neuron-council-rpc-home #'neuron-council-process-home)
-(defalias 'neuron-council-rpc-ready-p #'neuron-council-process-ready-p)
 
 ;;;; Commands
 

@@ -21,10 +21,6 @@
 (defconst neuron-council-test-checkout (expand-file-name "../../" neuron-council-test-directory)
   "The checkout that is tested.")
 
-;; Their names before the process had a file of its own.
-(defvaralias 'neuron-council-rpc--deaths 'neuron-council-process--deaths)
-(defvaralias 'neuron-council-rpc--server 'neuron-council-process--server)
-
 (defvar neuron-council-test-log nil
   "The file in which the scripted server keeps what it read.")
 
