@@ -17,7 +17,6 @@
 
 (eval-when-compile (require 'cl-lib))
 (require 'neuron-council-filter)
-(require 'neuron-council-held)
 (require 'neuron-council-review)
 (require 'neuron-council-row)
 (require 'neuron-council-rpc)
@@ -25,6 +24,7 @@
 (require 'neuron-council-text)
 (require 'neuron-council-verdict)
 (require 'neuron-council-verify)
+(require 'neuron-council-waiting)
 
 (autoload 'neuron-council-list-accept "neuron-council-bulk" nil '(neuron-council-list-mode))
 (autoload 'neuron-council-list-reject "neuron-council-bulk" nil '(neuron-council-list-mode))
@@ -101,45 +101,15 @@
 (defvar neuron-council-list--timer nil
   "Timer of the next look at what has arrived.")
 
-(defvar neuron-council-list--held (list nil (make-hash-table :test #'equal) nil)
-  "The memories that are held: a list of three.
-First what tells whether they have changed, the folder and its time; then
-what each file keeps, see `neuron-council-list--read-held'; then the
-records, the newest first.")
-
 ;;;; Rows
-
-(defun neuron-council-list--read-held (known)
-  "Return a hash table from the files of the held memories to what they keep.
-Each is a cons of the file's time and the record; those of KNOWN, such a
-table, that have not changed are taken from there."
-  (let ((table (make-hash-table :test #'equal)))
-    (dolist (file (neuron-council-files-list (neuron-council-held-folder)) table)
-      (let ((time (file-attribute-modification-time (file-attributes file)))
-            (entry (gethash file known)))
-        (puthash file (if (and entry (equal time (car entry))) entry (cons time (neuron-council-held-read file)))
-                 table)))))
-
-(defun neuron-council-list--newer-p (one other)
-  "Return non-nil when the held memory ONE is newer than OTHER."
-  (> (or (plist-get one :time) 0) (or (plist-get other :time) 0)))
-
-(defun neuron-council-list--read-changed (folder)
-  "Read the held memories in FOLDER, where they have changed."
-  (let ((state (list folder (file-attribute-modification-time (file-attributes folder)))))
-    (unless (equal state (car neuron-council-list--held))
-      (let ((files (neuron-council-list--read-held (cadr neuron-council-list--held)))
-            (records nil))
-        (maphash (lambda (_ entry) (when (cdr entry) (push (cdr entry) records))) files)
-        (setq neuron-council-list--held (list state files (sort records #'neuron-council-list--newer-p)))))))
 
 (defun neuron-council-list--held ()
   "Return the memories that are held, the newest first."
   (setq neuron-council-list--unread nil)
   (condition-case problem
-      (neuron-council-list--read-changed (neuron-council-held-folder))
-    (file-error (setq neuron-council-list--unread (neuron-council-text-plain (error-message-string problem)))))
-  (nth 2 neuron-council-list--held))
+      (neuron-council-waiting-held)
+    (file-error (setq neuron-council-list--unread (neuron-council-text-plain (error-message-string problem)))
+                nil)))
 
 (defun neuron-council-list--only-here-p (verdict)
   "Return non-nil when VERDICT, which is at hand, may be in no ledger."

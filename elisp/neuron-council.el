@@ -37,6 +37,7 @@
 (require 'neuron-council-jobs)
 (require 'neuron-council-rpc)
 (require 'neuron-council-verify)
+(require 'neuron-council-waiting)
 
 ;;;; What is loaded when it is used
 
