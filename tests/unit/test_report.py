@@ -40,6 +40,17 @@ def test_what_nobody_could_judge_says_why_once():
     why = "Nobody listens at http://127.0.0.1:11434. Start Ollama."
     assert [line for line in lines if why in line] == [f"  neuron, neuron-ft, dolphin: no vote (unreachable). {why}"]
     assert lines[-1].endswith("neuron-council doctor")
+    # Nobody voted, and no lens had anything to look at.
+    assert not [line for line in lines if "uncertain" in line or "PROVEN" in line]
+
+
+def test_a_challenge_that_failed_refutes_nothing_and_concedes_nothing():
+    verdict = judged("Tea is a drink.", "The notes say that tea is a drink.")
+    why = Failure(FailureKind.TIMEOUT, "dolphin gave no vote within 10 s.")
+    challenge = evolve(verdict.report.challenge, failure=why)
+    lines = render(evolve(verdict, report=evolve(verdict.report, challenge=challenge))).splitlines()
+    assert f"  dolphin, as contrarian: no challenge (timeout). {why.message}" in lines
+    assert not [line for line in lines if "refute the claim" in line]
 
 
 def test_missing_models_have_a_line_each_and_no_warning_says_it_again():

@@ -12,7 +12,8 @@ from neuron_council.evidence.report import Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from neuron_council.evidence.debate import Vote
+    from neuron_council.evidence.debate import Challenge, Vote
+    from neuron_council.evidence.failure import Failure
     from neuron_council.evidence.verdict import Outcome, Verdict
 
 TIERS = {"T3": "may be stored", "T4": "a person decides"}
@@ -64,10 +65,9 @@ def render(verdict: Verdict) -> str:
         lines.append(PARKED[reason])
     lines += ["", *_votes(verdict)]
     if (challenge := verdict.report.challenge) is not None:
-        said = challenge.argument if challenge.failure is None else challenge.failure.message
-        held = "refutes the claim" if challenge.refuted else "does not refute the claim"
-        lines.append(f"  {challenge.member.id}, as contrarian, {held}. {plain(said)}")
-    for lens in verdict.report.lenses:
+        lines.append(f"  {challenge.member.id}, as contrarian{_challenge(challenge)}")
+    # Where nobody could be asked the lenses had nothing to look at, and decided nothing.
+    for lens in () if outcome.status is Status.UNAVAILABLE else verdict.report.lenses:
         lines += ["", f"{lens.lens}: {lens.status.value}"]
         lines += [f"  {'ok' if f.proven else 'NOT PROVEN'}  {f.oracle}: {plain(f.evidence)}" for f in lens.findings]
     # What a vote failed of stands beside it already.
@@ -118,7 +118,18 @@ def _votes(verdict: Verdict) -> Iterator[str]:
         if failure is None:
             yield f"  {names}: {votes[0].label.value}. {plain(votes[0].rationale)}"
         else:
-            yield f"  {names}: no vote ({failure.kind.value}). {plain(failure.message)}"
+            yield f"  {names}: no vote {_why(failure)}"
+
+
+def _challenge(challenge: Challenge) -> str:
+    if challenge.failure is not None:
+        return f": no challenge {_why(challenge.failure)}"
+    held = "refutes the claim" if challenge.refuted else "does not refute the claim"
+    return f", {held}. {plain(challenge.argument)}"
+
+
+def _why(failure: Failure) -> str:
+    return f"({failure.kind.value}). {plain(failure.message)}"
 
 
 def _against(verdict: Verdict) -> Iterator[str]:
