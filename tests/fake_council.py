@@ -96,9 +96,10 @@ class FakeCouncil:
         self.closed = False
         self.released = asyncio.Event()
 
-    async def start(self, on_reevaluated=None) -> None:
+    async def start(self, on_reevaluated=None, *, acknowledges=True) -> None:
         """Nothing is in the background; what ON_REEVALUATED is told is up to the test."""
         self.announce = on_reevaluated
+        self.acknowledges = acknowledges
 
     async def close(self) -> None:
         self.closed = True

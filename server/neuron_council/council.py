@@ -28,12 +28,12 @@ from neuron_council.evidence.verdict import Verdict
 from neuron_council.flight import Flight
 from neuron_council.ledger import codec
 from neuron_council.ledger.keeper import Keeper
-from neuron_council.ledger.ledger import Announcement, Decided, Due, Ledger, Page, Shown
+from neuron_council.ledger.ledger import Announcement, Decided, Due, Kept, Ledger, Page, Shown
 from neuron_council.maker import prompts
 from neuron_council.maker.adapter import BackendState
 from neuron_council.maker.backends import seat
 from neuron_council.maker.debate import DebateEngine, OnVote
-from neuron_council.reevaluator import Reevaluator
+from neuron_council.reevaluator import Reevaluator, Tried
 from neuron_council.replay import Replay, replay, replay_pages
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ _WAITING_CURES = frozenset({FailureKind.UNREACHABLE, FailureKind.NOT_LOADED})
 MOST_UNWRITTEN = 10_000
 """Verdicts that are kept in memory at most while the ledger cannot be written."""
 MOST_LOST = 5
-"""Tries from which on a claim, whose later loops lose every member each time, is settled by the loops before."""
+"""Tries from which on a claim that loses its members each time is settled by what the others said, or said before."""
 IDENTIFY_S = 0.3
 """Seconds that the models' digests are waited for: `unavailable` must be answered within 1.5 s (DESIGN)."""
 CONSTANTS = {
@@ -85,8 +85,8 @@ class Health:
 
 
 @frozen
-class _Unwritten:
-    """A verdict that was answered and is not in the ledger yet."""
+class _Answered:
+    """A verdict that is answered, for the ledger to keep."""
 
     verdict: Verdict
     about: Mapping[str, Any]
@@ -100,23 +100,27 @@ class Council:
         """Opens no file and no connection."""
         self._settings = settings
         self._on_reevaluated: OnReevaluated = lambda _: None
+        self._is_owed = False
         self._board, self._backends = seat(settings.members, settings.connections)
         self._keeper = Keeper(settings.home)
         self._flights: dict[str, Flight] = {}
         self._told = 0
-        self._unwritten: deque[_Unwritten] = deque(maxlen=MOST_UNWRITTEN)
+        self._unwritten: deque[_Answered] = deque(maxlen=MOST_UNWRITTEN)
         self._people = 0
         self._idle = asyncio.Event()
         self._idle.set()
         self._reevaluator = Reevaluator(self._keeper, self._backends, self._judge_again, self._remind, self._idle)
         self._background: list[asyncio.Task[None]] = []
 
-    async def start(self, on_reevaluated: OnReevaluated | None = None) -> None:
+    async def start(self, on_reevaluated: OnReevaluated | None = None, *, acknowledges: bool = True) -> None:
         """Begin to load the models in the background, tell what was not acknowledged, and work the queue.
 
         ON_REEVALUATED hears of each verdict that supersedes an unavailable one; without it, nothing is announced.
+        ACKNOWLEDGES says whether it can be told for good: what supersedes a verdict that was given to somebody who
+        cannot acknowledge it is not announced for ever.
         """
         self._on_reevaluated = on_reevaluated or self._on_reevaluated
+        self._is_owed = on_reevaluated is not None and acknowledges
         self._background = [
             asyncio.create_task(self.warm_up()),
             asyncio.create_task(self._reevaluator.run()),
@@ -344,11 +348,12 @@ class Council:
     async def _keep(self, verdict: Verdict, about: Mapping[str, Any], key: str | None) -> Verdict:
         """Store VERDICT. Without a ledger it is answered all the same, with a warning."""
         cache_key = key if _may_answer_again(verdict.debate, verdict.report) else None
+        answered = _Answered(verdict, about, cache_key)
         try:
-            kept = await self._keeper.write(lambda ledger: ledger.add(verdict, about=about, cache_key=cache_key))
+            kept = await self._write(answered)
         except LedgerError as error:
             log.error("%s is not in the ledger yet", verdict.id)  # noqa: TRY400 - the warning says why
-            self._unwritten.append(_Unwritten(verdict, about, cache_key))
+            self._unwritten.append(answered)
             return _warned(verdict, (*self._keeper.warnings(), str(error)))
         if kept is None:
             raise AssertionError("only an evaluation from the queue can lose its lease")
@@ -359,24 +364,30 @@ class Council:
     async def _catch_up(self) -> None:
         """Write what the ledger could not take when it was answered. Raises LedgerError where it still cannot."""
         while self._unwritten:
-            late = self._unwritten[0]
-            await self._keeper.write(
-                lambda ledger, late=late: ledger.add(late.verdict, about=late.about, cache_key=late.cache_key)  # type: ignore[misc]
-            )
+            await self._write(self._unwritten[0])
             self._unwritten.popleft()
 
-    async def _judge_again(self, due: Due, owner: str) -> bool:
-        """Convene for a queued claim; whether that settled it. Raises LedgerError where it cannot be stored."""
+    async def _write(self, answered: _Answered) -> Kept | None:
+        """Store it. Raises LedgerError."""
+        return await self._keeper.write(
+            lambda ledger: ledger.add(
+                answered.verdict, about=answered.about, cache_key=answered.cache_key, is_owed=self._is_owed
+            )
+        )
+
+    async def _judge_again(self, due: Due, owner: str) -> Tried:
+        """Convene for a queued claim. Raises LedgerError where the verdict cannot be stored."""
         key = await self._key(due.pack)
         deadline_s = self._settings.council.deadline_s
         verdict, about = await self._judge(due.pack, None, deadline_s, lambda: False)
-        if verdict.outcome.status is Status.UNAVAILABLE or _waits_for_members(verdict.debate, due.attempts):
-            return False
+        if verdict.outcome.status is Status.UNAVAILABLE or _waits_for_members(verdict.debate, due):
+            failures = [vote.failure for vote in verdict.votes if vote.failure]
+            return Tried(False, sum(failure.kind is FailureKind.UNREACHABLE for failure in failures))
         cache_key = key if _may_answer_again(verdict.debate, verdict.report) else None
         kept = await self._keeper.write(
             lambda ledger: ledger.add(verdict, about=about, cache_key=cache_key, owner=owner)
         )
-        return kept is not None
+        return Tried(is_settled=kept is not None)
 
     async def _remind(self) -> None:
         """Catch up with the ledger, and tell what the client has not acknowledged, once, whoever judged it."""
@@ -450,10 +461,12 @@ def _warned(verdict: Verdict, warnings: Sequence[str]) -> Verdict:
     return evolve(verdict, warnings=(*verdict.warnings, *warnings)) if warnings else verdict
 
 
-def _waits_for_members(debate: DebateResult, tries: int) -> bool:
-    """Whether too few members could be asked, and enough of the others may be back later; TRIES went before."""
+def _waits_for_members(debate: DebateResult, due: Due) -> bool:
+    """Whether too few members could be asked for what is DUE, and enough of the others may be back later."""
     if debate.lost:  # by chance; or always, where the prompt of a later loop is too long or ends a backend
-        return tries < MOST_LOST
+        return due.attempts < MOST_LOST
+    if due.dropped >= MOST_LOST:
+        return False
     askable = sum(vote.was_askable for vote in debate.votes)
     away = sum(vote.failure is not None and vote.failure.kind in _WAITING_CURES for vote in debate.votes)
     return askable < MIN_VALID_AGENTS <= askable + away

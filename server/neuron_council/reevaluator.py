@@ -9,6 +9,8 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
+from attrs import frozen
+
 from neuron_council.errors import LedgerError
 from neuron_council.evidence.consensus import MIN_VALID_AGENTS
 from neuron_council.ledger.keeper import Keeper
@@ -25,8 +27,19 @@ LEASE_S = 15.0
 """Seconds for which a claim belongs to whoever judges it; renewed meanwhile, so that a crash frees it soon."""
 RETRY_S = (5.0, 300.0)
 """Seconds before a claim that could not be judged is tried again: doubled each time, between these two."""
+MOST_DROPPED_S = 86_400.0
+"""Seconds to which the doubling goes on for a claim in whose tries members that were there could not be reached."""
 
-Judge = Callable[[Due, str], Awaitable[bool]]
+
+@frozen
+class Tried:
+    """What a try came to; UNREACHABLE members' backends refused them, or dropped them."""
+
+    is_settled: bool
+    unreachable: int = 0
+
+
+Judge = Callable[[Due, str], Awaitable[Tried]]
 Remind = Callable[[], Awaitable[None]]
 
 
@@ -38,7 +51,7 @@ class Reevaluator:
     ) -> None:
         """BACKENDS are those of the board, each with the number of its members.
 
-        JUDGE gets a claim and the lease's owner and says whether it is settled. REMIND tells the client what is news in
+        JUDGE gets a claim and the lease's owner and says what came of it. REMIND tells the client what is news in
         the ledger; IDLE is set while nobody waits.
         """
         self._keeper = keeper
@@ -64,7 +77,7 @@ class Reevaluator:
                 pending = await self._keeper.do(lambda ledger: ledger.pending())
                 if not pending:
                     looks = 0
-                elif await self._is_quorum_home() and await self._work():
+                elif await self._work():
                     looks = 0
                     continue
             except LedgerError:
@@ -83,28 +96,40 @@ class Reevaluator:
                 return await self._news.wait()
         return False
 
-    async def _is_quorum_home(self) -> bool:
-        """Whether enough members' backends answer; with fewer, those would be asked in vain, claim by claim."""
+    async def _home(self) -> int:
+        """How many members' backends answer."""
         states = await asyncio.gather(*(backend.state() for backend in self._backends))
-        home = (members for members, state in zip(self._backends.values(), states, strict=True) if state.reachable)
-        return sum(home) >= MIN_VALID_AGENTS
+        return sum(members for members, state in zip(self._backends.values(), states, strict=True) if state.reachable)
 
     async def _work(self) -> bool:
-        """Judge the claim that is due longest; False where none is."""
+        """Judge the claim that is due longest; False where none is, or too few members could be asked."""
+        home = await self._home()
+        if home < MIN_VALID_AGENTS:  # those would be asked in vain, claim by claim
+            return False
         await self._idle.wait()
         due = await self._keeper.do(lambda ledger: ledger.lease(self._owner, LEASE_S))
         if due is None:
             return False
         keeping = asyncio.create_task(self._keep(due))
-        is_settled = False
+        tried = Tried(is_settled=False)
         try:
-            is_settled = await self._judge(due, self._owner)
+            tried = await self._judge(due, self._owner)
         finally:
             keeping.cancel()
-            if not is_settled:
-                pause = min(RETRY_S[0] * 2 ** min(due.attempts, 10), RETRY_S[1])
-                await self._keeper.do(lambda ledger: ledger.release(due, self._owner, again_in_s=pause))
+            if not tried.is_settled:
+                await self._put_off(due, was_dropped=tried.unreachable > sum(self._backends.values()) - home)
         return True
+
+    async def _put_off(self, due: Due, *, was_dropped: bool) -> None:
+        """Give DUE back, for longer each time; what may itself end a backend, for longer than what waits for one."""
+        least, most = RETRY_S
+        pause = min(least * 2 ** min(due.attempts, 20), most)
+        if was_dropped:
+            pause = max(pause, min(least * 2 ** min(due.dropped, 20), MOST_DROPPED_S))
+            log.warning("%s: a backend was there and could not be reached, %d times", due.ids[0], due.dropped + 1)
+        await self._keeper.do(
+            lambda ledger: ledger.release(due, self._owner, again_in_s=pause, was_dropped=was_dropped)
+        )
 
     async def _keep(self, due: Due) -> None:
         while True:

@@ -153,7 +153,8 @@ def test_a_full_disk_stops_no_verdict_and_takes_none_back(stub: Stub, tmp_path: 
     with Wire(tmp_path, SERVE, env=env) as wire:  # there is room again
         for number, (ident, verdict) in enumerate(stored.items(), 1):
             shown = wire.ask(number, "council/show", {"id": ident})["result"]
-            assert shown == {**verdict, "context": given["context"], "review": None, "supersedes": None}
+            beside = dict.fromkeys(("review", "supersedes", "superseded_by", "waiting"))
+            assert shown == {**verdict, "context": given["context"], **beside}
         for number, verdict in enumerate(unstored, 1):
             assert wire.ask(-number, "council/show", {"id": verdict["id"]})["error"]["code"] == -32001
         after = wire.ask("after", "council/verify", {"claim": "There is room again."})["result"]

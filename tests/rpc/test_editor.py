@@ -640,6 +640,16 @@ async def test_a_new_verdict_takes_the_place_of_the_one_it_supersedes(new, knows
     assert len(editor.take("council/reevaluated")) == (2 if knows else 0)
 
 
+@pytest.mark.parametrize(
+    ("capabilities", "acknowledges"),
+    [({}, True), (CAPABILITIES, False), ({**CAPABILITIES, "experimental": {"neuronCouncil": True}}, True)],
+)
+async def test_the_council_knows_who_can_acknowledge(new, capabilities, acknowledges):
+    editor = await new.open(capabilities)
+    await editor.settled()
+    assert editor.council.acknowledges is acknowledges
+
+
 async def test_nothing_is_published_behind_a_shutdown(editor):
     await editor.verify()
     old = editor.take(PUBLISH)[0]["params"]["diagnostics"][0]["data"]["id"]

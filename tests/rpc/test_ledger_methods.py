@@ -254,7 +254,13 @@ def test_what_is_not_settled_is_not_answered_from_the_ledger(client: Client, stu
 def test_show_is_the_verdict_as_it_was_answered(client: Client) -> None:
     for context in (CONTEXT, None):
         answer = client.verify("What was said was said — “茶”.", context=context)
-        beside = {"context": context, "review": None, "supersedes": None}
+        beside = {
+            "context": context,
+            "review": None,
+            "supersedes": None,
+            "superseded_by": None,
+            "waiting": None,
+        }
         assert client.result("show", id=answer["id"]) == {**answer, **beside}
 
 
@@ -339,7 +345,7 @@ def test_review_stands_beside_the_verdict(client: Client) -> None:
     answer = client.verify("A person decides.")
     shown = client.result("review", id=answer["id"], decision="reject", note="Nein — “nie”.")
     review = shown.pop("review")
-    assert shown == {**answer, "context": None, "supersedes": None}
+    assert shown == {**answer, "context": None, "supersedes": None, "superseded_by": None, "waiting": None}
     assert (review["decision"], review["note"]) == ("reject", "Nein — “nie”.")
     assert client.result("show", id=answer["id"])["review"] == review
     again = client.result("review", id=answer["id"], decision="accept")["review"]
@@ -453,6 +459,8 @@ def test_an_unavailable_claim_from_queue_to_acknowledgement(stub: Stub, tmp_path
     old = client.verify("Nobody is there.")
     assert (old["status"], old["tags"], old["confidence"]) == ("unavailable", ["council-unavailable"], 0.5)
     assert client.result("health")["pending"] == 1
+    assert set(client.result("show", id=old["id"])["waiting"]) == {"attempts", "dropped", "due"}
+    assert client.result("list", status="unavailable", counts=True)["counts"]["unavailable"] == 1
     assert client.result("reevaluate", ids=[old["id"]]) == {"queued": 1}
     assert client.result("reevaluate") == {"queued": 1}
     assert client.result("reevaluate", ids=[]) == {"queued": 0}
@@ -462,9 +470,13 @@ def test_an_unavailable_claim_from_queue_to_acknowledgement(stub: Stub, tmp_path
     new = told["verdict"]
     assert told["supersedes"] == old["id"]
     assert (new["claim"], new["status"], new["tags"]) == ("Nobody is there.", "emitted", ["verified"])
-    assert client.result("show", id=new["id"]) == {**new, "context": None, "review": None, "supersedes": old["id"]}
-    assert client.result("show", id=old["id"])["status"] == "unavailable"
-    assert client.result("list")["verdicts"][0]["supersedes"] == old["id"]
+    beside = {"context": None, "review": None, "superseded_by": None, "waiting": None}
+    assert client.result("show", id=new["id"]) == {**new, **beside, "supersedes": old["id"]}
+    assert client.result("show", id=old["id"]) == {**old, **beside, "supersedes": None, "superseded_by": new["id"]}
+    newer, older = client.result("list")["verdicts"]
+    assert (newer["supersedes"], older["superseded_by"]) == (old["id"], new["id"])
+    assert client.result("list", status="unavailable", counts=True)["verdicts"] == []
+    assert client.result("list", counts=True)["counts"]["unavailable"] == 0
     assert client.result("health")["pending"] == 0
     assert client.result("reevaluate", ids=[old["id"], new["id"]]) == {"queued": 0}
     client.wire.__exit__()  # killed before the client could acknowledge it

@@ -166,6 +166,34 @@ def test_what_nobody_could_judge_is_due_at_once(shell):
     ledger.close()
 
 
+def test_what_was_judged_later_says_by_what(shell):
+    shell.keep(old := unavailable("Tea is a drink."), unavailable("Ale is a drink."), new := judged("Tea is a drink."))
+    assert [line.split()[-1] for line in shell("list", "--status", "unavailable").out.splitlines()] == ["drink."]
+    assert "Ale" in shell("list", "--tag", "council-unavailable").out
+    (line,) = [line for line in shell("list").out.splitlines() if line.startswith(old.id)]
+    assert "  council-unavailable,superseded  " in line
+    said = shell("show", old.id).out
+    assert f"\nsuperseded by: {new.id}\n" in said
+    assert "a server judges it" not in said
+    assert f"\nsupersedes: {old.id}\n" in shell("show", new.id).out
+    assert json.loads(shell("show", "--json", old.id).out)["superseded_by"] == new.id
+
+
+def test_what_is_tried_in_vain_says_how_often_and_when_again(shell):
+    shell.keep(waiting := unavailable("Tea is a drink."))
+    assert "in vain" not in shell("show", waiting.id).out
+    ledger = Ledger(shell.path)
+    ledger.release(ledger.lease("me", 60), "me", again_in_s=0)
+    ledger.release(ledger.lease("me", 60), "me", again_in_s=300, was_dropped=True)
+    ledger.close()
+    said = shell("show", waiting.id).out
+    assert "\ntried again in vain: 2, the next time from " in said
+    assert f"neuron-council reevaluate {waiting.id}" in said
+    assert "could not be reached then: 1;" in said
+    assert said.endswith("neuron-council doctor\n")
+    assert json.loads(shell("show", "--json", waiting.id).out)["waiting"]["attempts"] == 2
+
+
 def test_a_corrupt_ledger_is_one_line(shell):
     shell.path.parent.mkdir(parents=True)
     shell.path.write_bytes(b"no database at all" * 100)

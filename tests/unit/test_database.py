@@ -21,7 +21,7 @@ from neuron_council.ledger import database as databases
 from neuron_council.ledger.database import Database
 from neuron_council.ledger.ledger import FILE, Ledger
 from neuron_council.ledger.schema import MIGRATIONS
-from verdicts import ABOUT, judged
+from verdicts import ABOUT, judged, unavailable
 
 NEWEST = len(MIGRATIONS)
 
@@ -210,6 +210,35 @@ def test_an_older_file_is_brought_up_to_date(path: Path, old: int) -> None:
     assert ledger.show(verdict.id).verdict == verdict
     ledger.close()
     assert version(path) == NEWEST
+
+
+def test_what_an_older_file_had_superseded_is_known(path: Path) -> None:
+    """Format 1 told it of the new verdict alone, and only of the first that it superseded."""
+    old, twin, waits, new = (
+        *(unavailable("Tea is a drink.") for _ in range(2)),
+        unavailable("Ale is."),
+        judged("Tea is a drink."),
+    )
+    ledger = Ledger(path)
+    for verdict in (judged("Tea is a drink."), old, twin, waits, new, judged("Tea is a drink.")):
+        ledger.add(verdict, about=ABOUT)
+    ledger.close()
+    with sqlite3.connect(path) as db:
+        for column in (
+            "verdict DROP COLUMN superseded_by",
+            "pending DROP COLUMN dropped",
+            "pending DROP COLUMN is_owed",
+        ):
+            db.execute(f"ALTER TABLE {column}")
+        db.execute("ALTER TABLE announcement DROP COLUMN until")
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+    ledger = Ledger(path)
+    known = {entry.id: entry.superseded_by for entry in ledger.list().entries if entry.superseded_by}
+    assert known == {old.id: new.id, twin.id: new.id}
+    assert [entry.id for entry in ledger.list(status="unavailable").entries] == [waits.id]
+    assert [told.old for told in ledger.announcements()[0]] == sorted([old.id, twin.id])
+    ledger.close()
 
 
 def test_a_further_migration_keeps_what_is_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -395,6 +395,30 @@ def test_what_is_given_back_is_due_later_and_counts_its_attempts(ledger: Ledger,
         clock[0] += 0.2
 
 
+def test_what_is_put_off_for_long_is_not_taken_for_a_clock_that_was_set_back(
+    ledger: Ledger, clock: list[float]
+) -> None:
+    add(ledger, unavailable(TEA))
+    for number in range(20):
+        due = leased(ledger)
+        assert (due.attempts, due.dropped) == (number, number)
+        pause = min(5 * 2**number, 86_400)
+        ledger.release(due, "me", again_in_s=pause, was_dropped=True)
+        assert ledger.lease("me", 15) is None
+        clock[0] += pause - 1
+        assert ledger.lease("me", 15) is None
+        clock[0] += 2
+    clock[0] -= 1e6  # it was set back, and what is due has never been put off that far
+    assert leased(ledger).dropped == 20
+
+
+def test_a_clock_that_was_set_back_holds_nothing_up(ledger: Ledger, clock: list[float]) -> None:
+    add(ledger, unavailable(TEA))
+    ledger.release(leased(ledger), "me", again_in_s=5)
+    clock[0] -= 3600
+    assert leased(ledger).attempts == 1
+
+
 def test_what_belongs_to_another_is_not_given_back(ledger: Ledger, clock: list[float]) -> None:
     add(ledger, unavailable(TEA))
     due = leased(ledger, "one", 5)
@@ -448,6 +472,54 @@ def test_a_verdict_settles_all_that_wait_for_it(ledger: Ledger) -> None:
     assert ledger.show(old.id).verdict == old
 
 
+def test_what_was_superseded_is_unavailable_no_more(ledger: Ledger) -> None:
+    old, twin, other = unavailable(TEA), unavailable(TEA), unavailable("Tea is a drink.", NOTES)
+    add(ledger, judged("Rain is wet."), old, twin, other)
+    waiting = ledger.show(old.id).waiting
+    assert waiting is not None
+    assert (waiting.attempts, ledger.show(old.id).superseded_by) == (0, None)
+    asks: list[dict[str, Any]] = [
+        {"status": "unavailable"},
+        {"tag": "council-unavailable"},
+        {"status": "unavailable", "tag": "council-unavailable"},
+    ]
+    for ask in asks:
+        assert [entry.id for entry in ledger.list(**ask).entries] == [other.id, twin.id, old.id]
+    add(ledger, new := judged(TEA), judged(TEA))
+    for ask in asks:
+        assert [entry.id for entry in ledger.list(**ask).entries] == [other.id]
+        assert ledger.list(**ask, text="Rain").entries == ()
+    counts = ledger.list(counts=True).counts
+    assert counts is not None
+    assert (counts.total, counts.unavailable, counts.pending) == (6, 1, 1)
+    assert ledger.acknowledge([new.id]) == 1  # which ends the telling, and not the knowing
+    for verdict in (old, twin):
+        shown = ledger.show(verdict.id)
+        assert (shown.verdict, shown.superseded_by, shown.waiting) == (verdict, new.id, None)
+    known = {entry.id: entry.superseded_by for entry in ledger.list().entries}
+    assert {known[old.id], known[twin.id]} == {new.id}
+    assert {known[other.id], known[new.id]} == {None}
+    assert ledger.list(status="unavailable", tag="verified").entries == ()
+
+
+def test_unavailable_ones_are_paged(ledger: Ledger) -> None:
+    add(ledger, *(unavailable(f"Claim {number} is one.") for number in range(5)))
+    add(ledger, judged("Claim 2 is one."))
+    first = ledger.list(tag="council-unavailable", limit=2)
+    rest = ledger.list(tag="council-unavailable", limit=2, cursor=first.next_cursor)
+    assert [entry.claim[6] for entry in (*first.entries, *rest.entries)] == ["4", "3", "1", "0"]
+    assert rest.next_cursor is None
+
+
+def test_a_parked_claim_is_not_settled_by_asking_again(ledger: Ledger) -> None:
+    """A person decides: whoever proposed it could ask until the council lets it in."""
+    add(ledger, parked := judged(TEA, votes="puc"), judged(TEA))
+    counts = ledger.list(counts=True).counts
+    assert counts is not None
+    assert (counts.awaiting, counts.parked) == (1, 1)
+    assert [entry.id for entry in ledger.list(status="parked").entries] == [parked.id]
+
+
 def test_a_claim_that_was_forgotten_while_it_was_judged_is_not_stored(ledger: Ledger, other: Ledger) -> None:
     old = unavailable(TEA)
     add(ledger, old)
@@ -472,6 +544,21 @@ def test_what_is_not_acknowledged_is_told_again(ledger: Ledger, other: Ledger) -
     assert other.acknowledge([pairs[2][1].id, second]) == 2
     assert news(ledger) == []
     assert ledger.show(first).supersedes == pairs[0][0].id
+
+
+def test_who_cannot_acknowledge_is_not_told_for_ever(ledger: Ledger, clock: list[float]) -> None:
+    """What waits for a client that can is told until it does."""
+    add(ledger, deaf := unavailable(TEA), unavailable("Rain is wet."), is_owed=False)
+    add(ledger, owed := unavailable(TEA))
+    add(ledger, judged("Rain is wet."), judged(TEA))
+    assert len(news(ledger, limit=1)) == 3
+    clock[0] += ledgers.UNHEARD_S - 1
+    assert deaf.id in {each.old for each in news(ledger, limit=1)}
+    clock[0] += 2
+    assert [each.old for each in news(ledger, limit=1)] == [owed.id]
+    add(ledger, unavailable("Snow is cold."), judged("Snow is cold."))
+    with ledger._database.transaction() as db:
+        assert db.execute("SELECT count(*) FROM announcement").fetchone()[0] == 2
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 200])

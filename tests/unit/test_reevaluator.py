@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import closing as closing_at_once
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from clock import now
+from clock import now, skip
 from conftest import Convene
 from neuron_council import reevaluator as reevaluators
 from neuron_council.council import Council
@@ -20,9 +21,9 @@ from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.verdict import Verdict
 from neuron_council.ledger import ledger as ledgers
 from neuron_council.ledger.keeper import Keeper
-from neuron_council.ledger.ledger import FILE, Announcement, Due, Ledger
+from neuron_council.ledger.ledger import FILE, Announcement, Due, Ledger, Waiting
 from neuron_council.maker.adapter import BackendState
-from neuron_council.reevaluator import Reevaluator
+from neuron_council.reevaluator import Reevaluator, Tried
 from support import DOLPHIN, NEURON, NEURON_FT, PACK, Stub, closing, refusing_url, seats, settings, until
 from verdicts import ABOUT, judged, unavailable
 
@@ -56,19 +57,19 @@ class Bench:
         self.idle = asyncio.Event()
         self.idle.set()
         self.judged: list[str] = []
-        self.answer: Callable[[Due, str], Awaitable[bool]] = self.settle
+        self.answer: Callable[[Due, str], Awaitable[Tried]] = self.settle
         self.tasks: list[asyncio.Task[None]] = []
 
     async def remind(self) -> None: ...
 
-    async def settle(self, due: Due, owner: str) -> bool:
-        return self.ledger.add(judged(due.pack), about=ABOUT, owner=owner) is not None
+    async def settle(self, due: Due, owner: str) -> Tried:
+        return Tried(self.ledger.add(judged(due.pack), about=ABOUT, owner=owner) is not None)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Reevaluator]:
         """One server's reevaluator, for the block."""
 
-        async def judge(due: Due, owner: str) -> bool:
+        async def judge(due: Due, owner: str) -> Tried:
             self.judged.append(due.pack.claim)
             return await self.answer(due, owner)
 
@@ -81,6 +82,13 @@ class Bench:
             finally:
                 task.cancel()
                 await asyncio.wait([task])
+
+    def waiting(self) -> Waiting:
+        """How the one claim of the queue stands."""
+        (entry,) = self.ledger.list(status="unavailable").entries
+        waiting = self.ledger.show(entry.id).waiting
+        assert waiting is not None
+        return waiting
 
     def queue(self, *claims: str) -> list[Verdict]:
         verdicts = [unavailable(claim) for claim in claims]
@@ -213,7 +221,7 @@ async def test_a_person_goes_first(bench: Bench) -> None:
         assert bench.ledger.lease("another server", 0) is not None  # nor is it kept from others meanwhile
         bench.ledger.hasten(None)
 
-        async def judge_one(due: Due, owner: str) -> bool:
+        async def judge_one(due: Due, owner: str) -> Tried:
             bench.idle.clear()  # somebody comes during the first
             return await bench.settle(due, owner)
 
@@ -232,9 +240,9 @@ async def test_what_cannot_be_settled_is_tried_again_later_and_later(bench: Benc
     bench.backend.reachable = True
     times: list[float] = []
 
-    async def fail(_: Due, __: str) -> bool:
+    async def fail(_: Due, __: str) -> Tried:
         times.append(now())
-        return False
+        return Tried(is_settled=False)
 
     bench.answer = fail
     async with bench.running():
@@ -246,13 +254,56 @@ async def test_what_cannot_be_settled_is_tried_again_later_and_later(bench: Benc
     assert bench.ledger.pending() == 1
 
 
+@pytest.mark.parametrize(
+    ("unreachable", "away", "most"),
+    [(0, 0, 300), (3, 0, 86_400), (1, 0, 86_400), (1, 1, 300), (2, 1, 86_400)],
+    ids=["lacks a model", "all dropped", "one dropped", "one is away", "one is away, one dropped"],
+)
+async def test_what_ends_a_backend_each_time_is_tried_once_a_day(
+    bench: Bench, unreachable: int, away: int, most: float
+) -> None:
+    """What waits for a person to mend something is tried every five minutes all the same."""
+    bench.queue(TEA.claim)
+    bench.backends = {Away(reachable=True): 3 - away, Away(): away}
+    times: list[float] = []
+
+    async def fail(_: Due, __: str) -> Tried:
+        times.append(now())
+        return Tried(is_settled=False, unreachable=unreachable)
+
+    bench.answer = fail
+    async with bench.running() as reevaluator:
+        for tries in range(1, 21):
+            await until(lambda tries=tries: len(times) == tries)
+            await until(lambda tries=tries: bench.waiting().attempts == tries)
+            skip(bench.waiting().due - now())
+            reevaluator.wake()
+    pauses = [after - before for before, after in pairwise(times)]
+    for number, pause in enumerate(pauses):
+        assert pause >= min(5 * 2**number, most) - 1
+    assert most - 1 <= pauses[-1] < most + 60
+    assert bench.ledger.pending() == 1
+
+
+async def test_a_person_can_have_it_tried_at_once(bench: Bench) -> None:
+    (verdict,) = bench.queue(TEA.claim)
+    bench.backend.reachable = True
+    for _ in range(12):
+        due = bench.ledger.lease("another", 60)
+        assert due is not None
+        bench.ledger.release(due, "another", again_in_s=0, was_dropped=True)
+    assert bench.waiting().dropped == 12
+    assert bench.ledger.hasten([verdict.id]) == 1
+    assert (bench.waiting().attempts, bench.waiting().dropped) == (0, 0)
+
+
 async def test_a_backend_that_cannot_settle_it_is_not_asked_over_and_over(bench: Bench) -> None:
     """It answers, and its model is missing: the next try is seconds away, and so is the next question."""
     bench.queue(TEA.claim)
     bench.backend.reachable = True
 
-    async def fail(_: Due, __: str) -> bool:
-        return False
+    async def fail(_: Due, __: str) -> Tried:
+        return Tried(is_settled=False)
 
     bench.answer = fail
     async with bench.running():
@@ -266,8 +317,8 @@ async def test_one_that_cannot_be_settled_holds_up_nobody(bench: Bench) -> None:
     bench.queue("First it was.", "Second it was.", "Third it was.")
     bench.backend.reachable = True
 
-    async def answer(due: Due, owner: str) -> bool:
-        return "Second" not in due.pack.claim and await bench.settle(due, owner)
+    async def answer(due: Due, owner: str) -> Tried:
+        return Tried(is_settled=False) if "Second" in due.pack.claim else await bench.settle(due, owner)
 
     bench.answer = answer
     async with bench.running():
@@ -280,7 +331,7 @@ async def test_an_unexpected_error_is_not_the_end_of_it(bench: Bench) -> None:
     bench.queue("First it was.", "Second it was.")
     bench.backend.reachable = True
 
-    async def answer(due: Due, owner: str) -> bool:
+    async def answer(due: Due, owner: str) -> Tried:
         if "First" in due.pack.claim:
             raise ZeroDivisionError
         return await bench.settle(due, owner)
@@ -317,7 +368,7 @@ async def test_two_servers_never_judge_the_same_claim_at_once(bench: Bench, monk
     bench.backend.reachable = True
     busy: set[str] = set()
 
-    async def slowly(due: Due, owner: str) -> bool:
+    async def slowly(due: Due, owner: str) -> Tried:
         assert due.key not in busy
         busy.add(due.key)
         await asyncio.sleep(0.8)
@@ -484,6 +535,46 @@ async def test_part_of_the_board_does_not_settle_what_the_rest_may_judge(stub: S
     await until(lambda: told, within_s=10)
     assert (told[0].old, told[0].verdict.outcome.tags) == (old.id, ("verified",))
     assert (await whole.health()).pending == 0
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_members_that_are_dropped_each_time_are_not_waited_for_for_ever(stub: Stub, servers: Servers) -> None:
+    """One vote is asked for with every try; after some of them a person decides."""
+    away, _ = await servers(refusing_url())
+    await away.verify(PACK)
+    await away.close()
+    stub.script(models={model: {"fault": "close"} for model in (NEURON_FT, DOLPHIN)})
+    council, told = await servers(stub.url)
+    await until(lambda: told)
+    assert told[0].verdict.report.parked_reason == "no-quorum"
+    assert len(stub.votes(NEURON)) == 6
+    assert (await council.health()).pending == 0
+
+
+@pytest.mark.usefixtures("hurry")
+async def test_a_claim_that_everybody_drops_each_time_stays_and_is_known(
+    stub: Stub, servers: Servers, tmp_path: Path
+) -> None:
+    """No member could be asked, so there is no verdict to settle it with: it waits ever longer, and says so."""
+    away, _ = await servers(refusing_url())
+    old = await away.verify(PACK)
+    await away.close()
+    stub.script(default={"fault": "close"})
+    council, told = await servers(stub.url)
+    with closing_at_once(Ledger(tmp_path / FILE)) as ledger:
+
+        def dropped() -> int:
+            waiting = ledger.show(old.id).waiting
+            assert waiting is not None
+            assert waiting.dropped == waiting.attempts
+            return waiting.dropped
+
+        await until(lambda: dropped() >= 3)
+    assert (told, (await council.health()).pending) == ([], 1)
+    stub.script()
+    await council.reevaluate()
+    await until(lambda: told)
+    assert told[0].verdict.outcome.tags == ("verified",)
 
 
 async def test_two_of_three_are_a_board(stub: Stub, servers: Servers) -> None:

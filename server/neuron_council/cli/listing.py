@@ -64,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _line(entry: Entry) -> str:
     tags = [*entry.tags, *([f"{entry.review.decision}ed"] if entry.review else [])]
+    tags += ["superseded"] if entry.superseded_by else []
     return f"{entry.id}  {moment(entry.at)}  {entry.confidence:.2f}  {','.join(tags)}  {plain(entry.claim)}"
 
 

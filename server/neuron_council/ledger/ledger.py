@@ -31,10 +31,15 @@ CLIENT_FOLDERS = ("unsent", "pending", "held")
 """Where a client keeps claims that never reached a server, and memories that await a verdict or a person, by id."""
 LEAST_SEARCHED = 8
 """Characters of a text that is looked for in old files; a shorter one stands in any text."""
-MOST_PUT_OFF_S = 600.0
-"""Seconds by which anything in the queue is put off or leased at most."""
+MOST_PUT_OFF_S = 600
+"""Seconds by which anything in the queue is put off or leased at most, but for a claim that was dropped often."""
+DOUBLED_S, MOST_DOUBLED = 10, 14
+"""Such a claim is put off for DOUBLED_S seconds at most, doubled each time, but no more often than this."""
+UNHEARD_S = 30 * 86_400.0
+"""Seconds for which a new verdict is announced where whoever asked for the old one cannot acknowledge it."""
 REVIEWABLE = frozenset({"council-parked", "council-flagged", "council-split"})
 """Tags of which a verdict needs one to be decided by a person."""
+UNAVAILABLE_TAG = "council-unavailable"
 
 Decided = Literal["accept", "reject"]
 
@@ -51,12 +56,31 @@ class Review:
 
 
 @frozen
+class Waiting:
+    """An unavailable verdict in the queue: how often it was tried in vain, and when the next try is due.
+
+    In as many tries as were `dropped`, members that were there could not be reached. `due` is in seconds since the
+    epoch; what lies in the past is due now.
+    """
+
+    attempts: int
+    dropped: int
+    due: float
+
+
+@frozen
 class Shown:
-    """A verdict as it was answered, with the review, the id that it supersedes, and when it was stored."""
+    """A verdict as it was answered, with what is beside it, and when it was stored.
+
+    `supersedes` is the id of the unavailable verdict in whose place it stands, the first of several; `superseded_by`
+    that of the one in its own place, `waiting` how it stands in the queue until then.
+    """
 
     verdict: Verdict
     review: Review | None
     supersedes: str | None
+    superseded_by: str | None
+    waiting: Waiting | None
     at: float
 
 
@@ -76,12 +100,16 @@ class Entry:
     council_votes: tuple[str, ...]
     latency_ms: int
     supersedes: str | None
+    superseded_by: str | None
     review: Review | None
 
 
 @frozen
 class Counts:
-    """How many verdicts the whole ledger has, and of which kinds; `pending` counts claims, the same claim once."""
+    """How many verdicts the whole ledger has, and of which kinds; `pending` counts claims, the same claim once.
+
+    What was superseded is no longer `unavailable`.
+    """
 
     total: int
     awaiting: int
@@ -117,12 +145,16 @@ class Recorded:
 
 @frozen
 class Due:
-    """A claim whose turn it is to be judged again, leased to one owner."""
+    """A claim whose turn it is to be judged again, leased to one owner.
+
+    `attempts` were in vain; in as many as were `dropped`, members that were there could not be reached.
+    """
 
     key: str
     pack: ContextPack
     ids: tuple[str, ...]
     attempts: int
+    dropped: int = 0
 
 
 @frozen
@@ -163,14 +195,15 @@ class Ledger:
         about: Mapping[str, Any],
         cache_key: str | None = None,
         owner: str | None = None,
+        is_owed: bool = True,
     ) -> Kept | None:
         """Store VERDICT whole, and settle what waits for it.
 
-        An unavailable verdict is queued. Any other one supersedes the queued verdicts of the same claim and context,
-        which are announced. An id that is there already keeps its verdict. CACHE_KEY is given where the verdict may
-        answer for later claims. OWNER is given for an evaluation from the queue: None is returned, and nothing is
-        stored, where its lease is gone. Raises UnknownVerdictError for an id that was forgotten, and TakenIdError for
-        one that belongs to another claim.
+        An unavailable verdict is queued; IS_OWED says whether whoever asked can acknowledge what will supersede it. Any
+        other one supersedes the queued verdicts of the same claim and context, which are announced. An id that is there
+        already keeps its verdict. CACHE_KEY is given where the verdict may answer for later claims. OWNER is given for
+        an evaluation from the queue: None is returned, and nothing is stored, where its lease is gone. Raises
+        UnknownVerdictError for an id that was forgotten, and TakenIdError for one that belongs to another claim.
         """
         key = codec.pack_key(verdict.pack)
         now = time.time()
@@ -180,21 +213,22 @@ class Ledger:
             if row := db.execute(f"{_WHOLE} WHERE verdict.id = ?", (verdict.id,)).fetchone():
                 return Kept(_same_claim(_shown(row).verdict, verdict.pack))
             waiting = db.execute(
-                "SELECT verdict.id, pending.owner FROM pending JOIN verdict ON verdict.seq = pending.verdict "
+                "SELECT verdict.id, pending.owner, is_owed FROM pending JOIN verdict ON verdict.seq = pending.verdict "
                 "WHERE pending.pack = ? ORDER BY verdict.seq",
                 (key,),
             ).fetchall()
-            if owner is not None and not any(leased_by == owner for _, leased_by in waiting):
+            if owner is not None and not any(row["owner"] == owner for row in waiting):
                 return None
             is_unavailable = verdict.outcome.status is Status.UNAVAILABLE
-            old = [] if is_unavailable else [verdict_id for verdict_id, _ in waiting]
-            seq = _insert(db, verdict, key, now, about, cache_key, old[0] if old else None)
+            old = [] if is_unavailable else waiting
+            seq = _insert(db, verdict, key, now, about, cache_key, old[0]["id"] if old else None)
             if is_unavailable:
-                db.execute("INSERT INTO pending (verdict, pack, due) VALUES (?, ?, ?)", (seq, key, now))
+                db.execute(
+                    "INSERT INTO pending (verdict, pack, due, is_owed) VALUES (?, ?, ?, ?)", (seq, key, now, is_owed)
+                )
             if old:
-                db.execute("DELETE FROM pending WHERE pack = ?", (key,))
-                db.executemany("INSERT INTO announcement VALUES (?, ?)", [(seq, verdict_id) for verdict_id in old])
-        return Kept(verdict, tuple(Announcement(verdict_id, verdict) for verdict_id in old))
+                _supersede(db, key, seq, verdict.id, old, now)
+        return Kept(verdict, tuple(Announcement(row["id"], verdict) for row in old))
 
     def answer(self, verdict_id: str, pack: ContextPack) -> Verdict | None:
         """The verdict that this id has already, or None.
@@ -239,16 +273,16 @@ class Ledger:
     ) -> Page:
         """The verdicts that have TAG and STATUS and whose claim holds TEXT (ASCII case aside), newest first.
 
-        SINCE and UNTIL, in seconds since the epoch, bound when they were stored. REVIEWED picks those that a person
-        has decided on, or those that nobody has. CURSOR is a page's `next_cursor`; one that is none counts from the
-        beginning. COUNTS asks for those of the whole ledger too.
+        Where TAG or STATUS asks for unavailable ones, those that were superseded are left out. SINCE and UNTIL, in
+        seconds since the epoch, bound when they were stored. REVIEWED picks those that a person has decided on, or
+        those that nobody has. CURSOR is a page's `next_cursor`; one that is none counts from the beginning. COUNTS asks
+        for those of the whole ledger too.
         """
+        source, order = _source(tag, status)
         wheres, values = _conditions(tag, status, text, since, until, reviewed)
-        order = "tag.verdict" if tag is not None else "verdict.seq"
         if cursor is not None and cursor.isascii() and cursor.isdigit():
             wheres.append(f"{order} < ?")
             values.append(min(int(cursor[:19]), 2**63 - 1))
-        source = "tag CROSS JOIN verdict ON verdict.seq = tag.verdict" if tag is not None else "verdict"
         where = f"WHERE {' AND '.join(wheres)} " if wheres else ""
         count = max(1, min(limit, MAX_PAGE))
         with self._database.transaction() as db:
@@ -358,7 +392,9 @@ class Ledger:
             if unknown := set(ids or ()) - {found for found, _ in rows}:
                 raise _unknown(min(unknown))
             packs = {pack for _, pack in rows if pack is not None}
-            db.executemany("UPDATE pending SET due = 0, attempts = 0 WHERE pack = ?", [(pack,) for pack in packs])
+            db.executemany(
+                "UPDATE pending SET due = 0, attempts = 0, dropped = 0 WHERE pack = ?", [(pack,) for pack in packs]
+            )
         return len(packs)
 
     def lease(self, owner: str, lease_s: float) -> Due | None:
@@ -367,20 +403,21 @@ class Ledger:
         with self._database.transaction(writes=True) as db:
             first = db.execute(
                 # What lies further ahead than anything is ever put off was written before the clock was set back.
-                "SELECT pack, attempts FROM pending WHERE (due <= :now OR due > :now + :most) AND pack NOT IN "
+                "SELECT pack, attempts, dropped FROM pending "
+                "WHERE (due <= :now OR due > :now + max(:most, :once << min(dropped, :often))) AND pack NOT IN "
                 "(SELECT pack FROM pending WHERE leased_until BETWEEN :now AND :now + :most) ORDER BY due LIMIT 1",
-                {"now": now, "most": MOST_PUT_OFF_S},
+                {"now": now, "most": MOST_PUT_OFF_S, "once": DOUBLED_S, "often": MOST_DOUBLED},
             ).fetchone()
             if first is None:
                 return None
-            key, attempts = first
+            key, attempts, dropped = first
             db.execute("UPDATE pending SET owner = ?, leased_until = ? WHERE pack = ?", (owner, now + lease_s, key))
             rows = db.execute(
                 "SELECT verdict.id, verdict.claim, verdict.context FROM pending "
                 "JOIN verdict ON verdict.seq = pending.verdict WHERE pending.pack = ? ORDER BY verdict.seq",
                 (key,),
             ).fetchall()
-        return Due(key, ContextPack(rows[0][1], rows[0][2]), tuple(row[0] for row in rows), attempts)
+        return Due(key, ContextPack(rows[0][1], rows[0][2]), tuple(row[0] for row in rows), attempts, dropped)
 
     def renew(self, due: Due, owner: str, lease_s: float) -> None:
         """Keep the lease of DUE for LEASE_S seconds from now."""
@@ -390,25 +427,25 @@ class Ledger:
                 (time.time() + lease_s, due.key, owner),
             )
 
-    def release(self, due: Due, owner: str, *, again_in_s: float) -> None:
-        """Give DUE back, to be tried again after AGAIN_IN_S seconds."""
+    def release(self, due: Due, owner: str, *, again_in_s: float, was_dropped: bool = False) -> None:
+        """Give DUE back after a try in vain, to be tried again after AGAIN_IN_S seconds."""
         with self._database.transaction(writes=True) as db:
             db.execute(
-                "UPDATE pending SET owner = NULL, leased_until = 0, due = ?, attempts = attempts + 1 "
-                "WHERE pack = ? AND owner = ?",
-                (time.time() + again_in_s, due.key, owner),
+                "UPDATE pending SET owner = NULL, leased_until = 0, due = ?, attempts = attempts + 1, "
+                "dropped = dropped + ? WHERE pack = ? AND owner = ?",
+                (time.time() + again_in_s, was_dropped, due.key, owner),
             )
 
     def announcements(self, after: int = 0, limit: int = REPLAY_PAGE) -> tuple[tuple[Announcement, ...], int]:
         """What the client has not acknowledged yet of LIMIT verdicts behind the place AFTER, and the next place."""
         with self._database.transaction() as db:
             rows = db.execute(
-                f"SELECT {_COLUMNS}, announcement.old FROM announcement "
-                "JOIN verdict ON verdict.seq = announcement.verdict LEFT JOIN review ON review.verdict = verdict.seq "
-                "WHERE announcement.verdict IN "
-                "(SELECT DISTINCT verdict FROM announcement WHERE verdict > ? ORDER BY verdict LIMIT ?) "
-                "ORDER BY announcement.verdict, announcement.old",
-                (after, limit),
+                "WITH live AS (SELECT verdict, old FROM announcement "
+                "WHERE verdict > :after AND (until IS NULL OR until > :now)) "
+                f"SELECT {_COLUMNS}, live.old FROM live JOIN verdict ON verdict.seq = live.verdict {_BESIDE} "
+                "WHERE live.verdict IN (SELECT DISTINCT verdict FROM live ORDER BY verdict LIMIT :limit) "
+                "ORDER BY live.verdict, live.old",
+                {"after": after, "limit": limit, "now": time.time()},
             ).fetchall()
         news = []
         for row in rows:
@@ -430,14 +467,28 @@ class Ledger:
         return known
 
 
-_COLUMNS = "verdict.*, review.decision AS reviewed, review.note, review.at AS reviewed_at"
-_SOURCE = "verdict LEFT JOIN review ON review.verdict = verdict.seq"
+_COLUMNS = (
+    "verdict.*, review.decision AS reviewed, review.note, review.at AS reviewed_at, pending.attempts, "
+    "pending.dropped, pending.due"
+)
+_BESIDE = "LEFT JOIN review ON review.verdict = verdict.seq LEFT JOIN pending ON pending.verdict = verdict.seq"
+_SOURCE = f"verdict {_BESIDE}"
 _WHOLE = f"SELECT {_COLUMNS} FROM {_SOURCE}"
 _ENTRY = (
     "verdict.seq, verdict.id, verdict.at, claim, status, tier, confidence, majority, summary, tags, council_votes, "
-    "latency_ms, supersedes, review.decision, review.note, review.at"
+    "latency_ms, supersedes, superseded_by, review.decision, review.note, review.at"
 )
 _PENDING = "SELECT count(DISTINCT pack) FROM pending"
+
+
+def _source(tag: str | None, status: str | None) -> tuple[str, str]:
+    """The tables that a list is read from, and the column that is its order."""
+    if tag == UNAVAILABLE_TAG or status == Status.UNAVAILABLE:  # the queue holds those that nothing has superseded
+        tagged = "" if tag is None else " CROSS JOIN tag ON tag.verdict = pending.verdict"
+        return f"pending CROSS JOIN verdict ON verdict.seq = pending.verdict{tagged}", "pending.verdict"
+    if tag is not None:
+        return "tag CROSS JOIN verdict ON verdict.seq = tag.verdict", "tag.verdict"
+    return "verdict", "verdict.seq"
 
 
 def _conditions(
@@ -489,7 +540,7 @@ def _counts(db: sqlite3.Connection) -> Counts:
         parked=parked,
         flagged=_count(db, f"{tagged} 'council-flagged'"),
         split=_count(db, f"{tagged} 'council-split'"),
-        unavailable=_count(db, f"{in_state} 'unavailable'"),
+        unavailable=_count(db, "SELECT count(*) FROM pending"),
         pending=_count(db, _PENDING),
     )
 
@@ -534,6 +585,19 @@ def _insert(
     return seq
 
 
+def _supersede(
+    db: sqlite3.Connection, key: str, seq: int, verdict_id: str, old: Sequence[sqlite3.Row], now: float
+) -> None:
+    """Take the OLD verdicts of the pack KEY out of the queue, and announce the one at SEQ in their place."""
+    db.execute("DELETE FROM pending WHERE pack = ?", (key,))
+    db.executemany("UPDATE verdict SET superseded_by = ? WHERE id = ?", [(verdict_id, row["id"]) for row in old])
+    db.execute("DELETE FROM announcement WHERE until <= ?", (now,))
+    db.executemany(
+        "INSERT INTO announcement (verdict, old, until) VALUES (?, ?, ?)",
+        [(seq, row["id"], None if row["is_owed"] else now + UNHEARD_S) for row in old],
+    )
+
+
 def _unknown(verdict_id: str, set_aside: Sequence[Path] = ()) -> UnknownVerdictError:
     message = f"No verdict has the id {verdict_id}, or it was forgotten."
     if set_aside:
@@ -564,7 +628,8 @@ def _shown(row: sqlite3.Row) -> Shown:
     except ValueError as error:
         raise LedgerError(f"The verdict {row['id']} in the ledger cannot be read: {error}.") from error
     review = Review(row["reviewed"], row["note"], row["reviewed_at"]) if row["reviewed"] else None
-    return Shown(verdict, review, row["supersedes"], row["at"])
+    waiting = None if row["due"] is None else Waiting(row["attempts"], row["dropped"], row["due"])
+    return Shown(verdict, review, row["supersedes"], row["superseded_by"], waiting, row["at"])
 
 
 def _words(text: object) -> tuple[str, ...]:
@@ -600,6 +665,7 @@ def _entry(row: sqlite3.Row) -> Entry:
         votes,
         latency_ms,
         supersedes,
+        superseded_by,
         *review,
     ) = row
     return Entry(
@@ -615,6 +681,7 @@ def _entry(row: sqlite3.Row) -> Entry:
         council_votes=_words(votes),
         latency_ms=round(_number(latency_ms)),
         supersedes=supersedes and _text(supersedes),
+        superseded_by=superseded_by and _text(superseded_by),
         review=Review(*review) if review[0] else None,
     )
 

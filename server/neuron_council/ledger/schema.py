@@ -3,6 +3,7 @@
 `verdict.seq` is the order of writing; `evidence` holds what the checker needs to decide again, `decision` what it
 decided, both as JSON of `ledger.codec`; `about` the versions, constants and board behind them. `pack` is a hash of
 claim and context, `claim_key` one of the claim alone, `cache_key` one of all that a cached answer must share.
+`superseded_by` is set when an unavailable verdict leaves `pending`: the id of the verdict that settled its claim.
 """
 
 from __future__ import annotations
@@ -64,5 +65,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (verdict, old)
         ) WITHOUT ROWID""",
         "CREATE TABLE tombstone (id TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID",
+    ),
+    (
+        "ALTER TABLE verdict ADD COLUMN superseded_by TEXT",
+        """UPDATE verdict SET superseded_by = (
+            SELECT newer.id FROM verdict AS newer
+            WHERE newer.claim_key = verdict.claim_key AND newer.pack = verdict.pack AND newer.seq > verdict.seq
+            AND newer.status <> 'unavailable' ORDER BY newer.seq LIMIT 1
+        ) WHERE status = 'unavailable' AND seq NOT IN (SELECT verdict FROM pending)""",
+        # The tries in which members that were there could not be reached: the claim may be what ends their backend.
+        "ALTER TABLE pending ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0",
+        # Whoever cannot acknowledge what supersedes the verdict is owed no announcement for ever, only `until` a time.
+        "ALTER TABLE pending ADD COLUMN is_owed INTEGER NOT NULL DEFAULT 1",
+        "ALTER TABLE announcement ADD COLUMN until REAL",
     ),
 )

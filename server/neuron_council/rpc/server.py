@@ -115,7 +115,7 @@ class CouncilServer(LanguageServer):
 
     async def _open(self, settings: Settings, client: Client) -> Session:
         council = self._convene(settings)
-        await council.start(partial(self._announce, client))
+        await council.start(partial(self._announce, client), acknowledges=client.knows_council)
         return Session(council, settings, self.protocol.notify, self.protocol.hint)
 
     def _announce(self, client: Client, news: Announcement) -> None:

@@ -49,6 +49,8 @@ def shown(shown: Shown) -> Json:
         "context": shown.verdict.pack.context or None,
         "review": _review(shown.review),
         "supersedes": shown.supersedes,
+        "superseded_by": shown.superseded_by,
+        "waiting": shown.waiting and attrs.asdict(shown.waiting),
     }
 
 
