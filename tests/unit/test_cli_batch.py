@@ -117,6 +117,21 @@ def test_lines_at_fault_are_no_fault_of_the_rest(shell, council):
     assert [call[0] for call in council.calls] == ["Tea.", "taken", "crash a secret", "away"]
 
 
+def test_keys_that_mean_nothing_here_are_named(shell, council):
+    private = "Nobody may know that tea is a drink, least of all from here"
+    lines = [{"claim": "Tea.", "contxt": "Notes."}, {"text": "Ale."}, {"claim": "Gin.", "contxt": "x"}, {private: 1}]
+    said = shell("batch", "-", stdin=jsonl(*lines))
+    assert said.code == 3
+    known = "known are claim, context, id, fresh"
+    assert said.err.splitlines()[:3] == [
+        f"neuron-council: the key contxt is passed over in 2 lines, the first is 1; {known}",
+        f"neuron-council: the key text is passed over in line 2; {known}",
+        f"neuron-council: the key (no name) is passed over in line 4; {known}",
+    ]
+    assert "Nobody" not in said.err + said.out
+    assert [call[0] for call in council.calls] == ["Tea.", "Gin."]
+
+
 def test_a_summary_is_short(shell, council):  # noqa: ARG001 - without the fixture, models would be asked
     said = shell("batch", "-", "--summary", stdin=jsonl({"claim": "Tea."}))
     assert list(json.loads(said.out)) == ["line", "digest", *batch.SUMMARY]

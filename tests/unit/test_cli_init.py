@@ -7,7 +7,9 @@ import tomllib
 import pytest
 
 from neuron_council import config
+from neuron_council.cli import init
 from neuron_council.cli.selection import Candidate, candidates, choose, ids, maker, suggestions
+from neuron_council.evidence.failure import Failure, FailureKind
 from support import refusing_url
 
 GB = 10**9
@@ -223,8 +225,20 @@ def test_one_family_is_said(shell, ollama):
 def test_no_ollama(shell):
     said = shell("init", "--base-url", refusing_url())
     assert (said.code, said.out) == (4, "")
-    assert "ollama serve" in said.err
+    assert said.err.startswith("neuron-council: no Ollama answers at http://127.0.0.1:")
+    for step in ("`ollama serve`, then run neuron-council init again", "init --base-url URL", "council.toml by hand"):
+        assert step in said.err
     assert shell("init", "--base-url", "ftp://x").code == 2
+
+
+def test_what_answers_and_does_not_tell_its_models(shell):
+    async def refused(url, environ):  # noqa: ARG001 - as it is called
+        return Failure(FailureKind.UNAUTHORIZED, f"{url} wants another key.")
+
+    shell.monkeypatch.setattr(init, "_installed", refused)
+    said = shell("init", "--base-url", "http://127.0.0.1:9")
+    assert (said.code, said.out) == (4, "")
+    assert said.err.startswith("neuron-council: http://127.0.0.1:9 wants another key. Where it is elsewhere: ")
 
 
 def test_odd_listings(shell, stub):

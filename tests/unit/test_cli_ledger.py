@@ -43,6 +43,31 @@ def test_a_list_is_filtered_and_paged(shell):
     assert shell("list", "--cursor", page["next_cursor"]).out.endswith("Tea number 0.\n")
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("flagged", "no verdict has the tag flagged; the nearest is council-flagged;"),
+        ("verifed", "the nearest is verified;"),
+        ("council-parkd", "the nearest is council-parked;"),
+        ("zebra", "they are verified, council-split, unverified, council-flagged, council-unavailable,"),
+        ("Tea\x1b[2J", "Tea^[[2J;"),
+    ],
+)
+def test_a_tag_that_no_verdict_has(shell, given, said):
+    shell.keep(judged("Tea is a drink.", votes="ccc"))
+    answer = shell("list", "--tag", given)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err
+
+
+@pytest.mark.parametrize("votes", ["ppp", "ppc", "ccc", "puc"])
+def test_every_tag_that_a_verdict_has_can_be_listed(shell, votes):
+    verdict = judged("Tea is a drink.", votes=votes)
+    shell.keep(verdict)
+    for tag in verdict.outcome.tags:
+        assert verdict.id in shell("list", "--tag", tag).out
+
+
 def test_a_list_is_bounded_in_time(shell):
     shell.keep(judged("Tea."), judged("Ale."))
     with sqlite3.connect(shell.path) as db:

@@ -37,7 +37,39 @@ def test_arguments_are_cleaned():
 def test_the_documentation_has_the_same_exit_codes():
     page = Path(__file__).parents[2] / "docs" / "cli.md"
     rows = re.findall(r"^\| (\d+) \| (.+) \|$", page.read_text("utf-8"), re.MULTILINE)
-    assert [(int(code), meaning) for code, meaning in rows] == list(exits.EXITS)
+    assert [(int(code), meaning) for code, meaning in rows] == [(each.code, each.of_all()) for each in exits.EXITS]
+
+
+def codes(said):
+    """The exit codes of a help, each with what it means."""
+    rows = re.findall(r"^  (\d+) +(.+(?:\n {7}.+)*)$", said.out.partition("exit codes:")[2], re.MULTILINE)
+    return {int(code): " ".join(meaning.split()) for code, meaning in rows}
+
+
+def test_the_help_of_the_program_has_every_exit_code(shell):
+    assert codes(shell("--help")) == {each.code: each.of_all() for each in exits.EXITS}
+
+
+@pytest.mark.parametrize(
+    ("command", "own"),
+    [
+        ("verify", {0: "the claim may be stored", 1: "flagged or rejected", 3: "parked, a person has to decide",
+                    4: "no member could be asked"}),
+        ("batch", {0: "every line was judged", 3: "some lines are at fault or unavailable"}),
+        ("list", {0: "done"}),
+        ("forget", {0: "done", 1: "no such verdict, or none that a person decides; not confirmed"}),
+        ("serve", {0: "shutdown, then exit", 1: "exit alone, or stdin, stdout or the parent is gone",
+                   130: "128 + n after signal n"}),
+    ],
+)  # fmt: skip
+def test_the_help_of_a_command_has_its_own_exit_codes(shell, command, own):
+    common = {each.code: each.says for each in exits.EXITS if each.code in (2, 5, 70, 130, 141)}
+    assert codes(shell(command, "--help")) == {**common, **own}
+
+
+def test_every_case_is_one_of_a_command():
+    named = {name for each in exits.EXITS for names, _ in each.cases for name in names}
+    assert named <= {command.__name__.rpartition(".")[2].replace("listing", "list") for command in program.COMMANDS}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["batch", "--help"], ["doctor", "--help"]])

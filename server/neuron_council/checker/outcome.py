@@ -26,6 +26,9 @@ ALL = Row(0.85, ("verified",))
 TWO_THIRDS = Row(0.65, ("council-split",))
 FEWER = Row(0.30, ("unverified", "council-flagged"))
 UNAVAILABLE = Row(0.50, ("council-unavailable",))
+PARKED_TAG, DOUBTED_TAG = "council-parked", "council-doubted"
+TAGS = (*ALL.tags, *TWO_THIRDS.tags, *FEWER.tags, *UNAVAILABLE.tags, PARKED_TAG, DOUBTED_TAG)
+"""Every tag that a verdict can have."""
 
 _ROW_BELOW = {ALL: TWO_THIRDS, TWO_THIRDS: FEWER, FEWER: FEWER}
 _TIERS: dict[Status, Tier] = {Status.EMITTED: "T3", Status.PARKED: "T4"}
@@ -60,9 +63,9 @@ def _row(report: VerificationReport) -> tuple[Row, tuple[str, ...]]:
         case Status.REJECTED:
             return FEWER, ()
         case Status.PARKED | Status.WITHHELD:
-            return _ROW_BELOW[row], ("council-parked",)
+            return _ROW_BELOW[row], (PARKED_TAG,)
         case Status.EMITTED if row is ALL and not _is_wholly_verified(report):
-            return TWO_THIRDS, ("council-doubted",)
+            return TWO_THIRDS, (DOUBTED_TAG,)
         case _:
             return row, ()
 

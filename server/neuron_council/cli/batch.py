@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 
 NOT_JSON, INTERNAL = -32700, -32603
 """Error codes of a line, as on the wire."""
+NAME = re.compile(r"[\w.-]{1,40}")
+"""A key that is told. What is longer, or no name, may be what was to be judged."""
 SUMMARY = ("id", "claim", "confidence", "summary", "tags", "status", "cached")
 """What `--summary` keeps of a verdict."""
 
@@ -50,18 +53,23 @@ def register(commands: Any) -> None:
 
 @frozen
 class Line:
-    """A line of the file. `digest` names its claim and context; `fault` stands in the place of an item at fault."""
+    """A line of the file. `digest` names its claim and context; `fault` stands in the place of an item at fault.
+
+    `unknown` are its keys that mean nothing here.
+    """
 
     number: int
     digest: str
     item: BatchItem | None
     fault: Json | None = None
+    unknown: tuple[str, ...] = ()
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge what is not judged yet. Raises ConfigError, ResultsError and OSError."""
     settings = session.settings()
     lines = read(from_stdin() if arguments.file == STDIN else Path(arguments.file).read_bytes())
+    _tell_unknown(lines)
     results: Results = ResultFile(arguments.output) if arguments.output else Stdout()
     try:
         return Batch(settings, lines, results, is_short=arguments.summary).run()
@@ -189,6 +197,23 @@ def _same(result: Json | None, line: Line) -> Json | None:
     return result if result is not None and result.get("digest") == line.digest else None
 
 
+def _tell_unknown(lines: Sequence[Line]) -> None:
+    """Say which keys are passed over: one of them may be a slip that leaves a context out."""
+    held = Counter(key for line in lines for key in line.unknown)
+    for key, count in held.items():
+        first = next(line.number for line in lines if key in line.unknown)
+        where = f"line {first}" if count == 1 else f"{count} lines, the first is {first}"
+        complain(f"the key {key} is passed over in {where}; known are {', '.join(_keys())}")
+
+
+def _keys() -> tuple[str, ...]:
+    import attrs
+
+    from neuron_council.rpc.params import BatchItem
+
+    return tuple(field.name for field in attrs.fields(BatchItem))
+
+
 def _line(number: int, raw: bytes) -> Line:
     from pygls.exceptions import JsonRpcInvalidParams
 
@@ -196,13 +221,25 @@ def _line(number: int, raw: bytes) -> Line:
     from neuron_council.ledger import codec
     from neuron_council.rpc.params import BatchItem, structure
 
+    unknown: tuple[str, ...] = ()
     try:
-        given = json.loads(raw.decode())
-        item = structure(given if isinstance(given, dict) else {}, BatchItem)
+        given = _object(raw)
+        unknown = tuple(key if NAME.fullmatch(key) else "(no name)" for key in sorted(given.keys() - _keys()))
+        item = structure(given, BatchItem)
     except (ValueError, RecursionError, JsonRpcInvalidParams) as error:
         digest = codec.digest(raw.decode(errors="replace"))
-        return Line(number, digest, None, _fault(error))
-    return Line(number, codec.pack_key(ContextPack(item.claim, item.context)), item)
+        return Line(number, digest, None, _fault(error), unknown)
+    return Line(number, codec.pack_key(ContextPack(item.claim, item.context)), item, unknown=unknown)
+
+
+def _object(raw: bytes) -> Json:
+    """The object of a line. Raises ValueError where it is not JSON, and JsonRpcInvalidParams where it is no object."""
+    from pygls.exceptions import JsonRpcInvalidParams
+
+    given = json.loads(raw.decode())
+    if not isinstance(given, dict):
+        raise JsonRpcInvalidParams("claim: is required, and the line is no JSON object")
+    return given
 
 
 def _fault(error: Exception) -> Json:

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         return exits.USAGE
     rows = asyncio.run(_installed(url, os.environ))
     if isinstance(rows, Failure):
-        complain(rows.message)
+        complain(_no_ollama(rows, url))
         return exits.UNAVAILABLE
     models = candidates(rows)
     choice = choose(models, _memory(url))
@@ -156,6 +156,19 @@ def _memory(url: str) -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if is_loopback(url) else None
     except (ValueError, OSError):
         return None
+
+
+def _no_ollama(failure: Failure, url: str) -> str:
+    """What to do where FAILURE is all that URL answers."""
+    from neuron_council.evidence.failure import FailureKind
+
+    why = failure.message
+    if failure.kind in (FailureKind.UNREACHABLE, FailureKind.TIMEOUT):
+        why = f"no Ollama answers at {url}. Start it with `ollama serve`, then run neuron-council init again."
+    return (
+        f"{why} Where it is elsewhere: neuron-council init --base-url URL. "
+        "Models of another server can be named in council.toml by hand; the documentation has examples"
+    )
 
 
 def _too_few(models: list[Candidate], url: str) -> str:

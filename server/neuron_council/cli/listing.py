@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import difflib
 from typing import TYPE_CHECKING, Any
 
+from neuron_council.checker.outcome import TAGS
 from neuron_council.cli import exits, session
 from neuron_council.cli.terminal import as_json, columns, complain, moment, shortened, tell
 from neuron_council.evidence.text import clean
@@ -21,7 +23,7 @@ STATUSES = ("emitted", "rejected", "parked", "unavailable")
 def register(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("list", help="list stored verdicts, newest first")
-    parser.add_argument("--tag", type=clean, help="those with this tag, such as council-flagged")
+    parser.add_argument("--tag", type=_tag, help=f"those with this tag: {', '.join(TAGS)}")
     parser.add_argument("--status", choices=STATUSES, help="those with this status")
     parser.add_argument("--text", type=clean, help="those whose claim holds this text")
     parser.add_argument("--since", type=_time, metavar="TIME", help="those stored then or later, such as 2026-11-02")
@@ -66,6 +68,16 @@ def _line(entry: Entry) -> str:
     tags = [*entry.tags, *([f"{entry.review.decision}ed"] if entry.review else [])]
     tags += ["superseded"] if entry.superseded_by else []
     return f"{entry.id}  {moment(entry.at)}  {entry.confidence:.2f}  {','.join(tags)}  {plain(entry.claim)}"
+
+
+def _tag(text: str) -> str:
+    """TEXT, a tag that verdicts have."""
+    if text in TAGS:
+        return text
+    names = {tag.removeprefix("council-"): tag for tag in TAGS}
+    near = difflib.get_close_matches(clean(text).removeprefix("council-"), names, 1)
+    meant = f"the nearest is {names[near[0]]}" if near else f"they are {', '.join(TAGS)}"
+    raise argparse.ArgumentTypeError(f"no verdict has the tag {clean(text)}; {meant}")
 
 
 def _time(text: str) -> float:

@@ -36,10 +36,11 @@ log = logging.getLogger(__name__)
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help ends with the exit codes, and whose complaint is one line."""
+    """A parser whose help ends with the exit codes, a command's with its own, and whose complaint is one line."""
 
-    def __init__(self, **given: object) -> None:
-        super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": _epilog(), **given})  # type: ignore[arg-type]  # passed on as it came
+    def __init__(self, *, prog: str, **given: object) -> None:
+        epilog = _epilog(prog.partition(" ")[2])
+        super().__init__(prog, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=epilog, **given)  # type: ignore[arg-type]  # passed on as it came
 
     def error(self, message: str) -> NoReturn:
         terminal.complain(f"{message}; {self.prog} --help says more")
@@ -101,8 +102,10 @@ def _drop_output() -> None:
         os.close(null)
 
 
-def _epilog() -> str:
+def _epilog(command: str) -> str:
+    """The exit codes of COMMAND; all of them where it is empty."""
     lines = ["exit codes:"]
-    for code, meaning in exits.EXITS:
-        lines += textwrap.wrap(meaning, 100, initial_indent=f"  {code:<5}", subsequent_indent=" " * 7)
+    for each in exits.EXITS:
+        meaning = each.of(command) if command else each.of_all()
+        lines += textwrap.wrap(meaning, 100, initial_indent=f"  {each.code:<5}", subsequent_indent=" " * 7)
     return "\n".join(lines)
