@@ -215,7 +215,8 @@ stand in the menu."
     ("b" "the buffer" neuron-council-verify-buffer)
     ("c" "clear marks" neuron-council-clear-marks)
     ("k" neuron-council-cancel
-     :description (lambda () (neuron-council-menu--counted "cancel" (neuron-council-menu--running))))]
+     :description (lambda () (neuron-council-menu--counted "cancel" (neuron-council-menu--running))))
+    ("R" "all evidence again" neuron-council-replay)]
    ["Review"
     ("a" "accept" neuron-council-accept)
     ("x" "reject" neuron-council-reject)
@@ -227,7 +228,6 @@ stand in the menu."
     ("l" "all verdicts" neuron-council)
     ("s" "verdict at point" neuron-council-show-verdict)
     ("i" "any verdict" neuron-council-show)
-    ("R" "check all evidence again" neuron-council-replay)
     ("L" "log" neuron-council-show-log)
     ("d" "doctor" neuron-council-doctor)]]
   [["Memory policy"

@@ -4,8 +4,8 @@
 
 ;;; Commentary:
 
-;; The ledger keeps what a verdict was decided on, and the checker decides it again without a model.  That the outcome is
-;; the same shows that nobody has changed either; where it is another, the server says what.
+;; The ledger keeps what a verdict was decided on, and the checker decides it again without a model.  The same outcome
+;; shows that nobody has changed either; where it is another, the server says what.
 
 ;;; Code:
 
