@@ -9,6 +9,7 @@
 ;;; Code:
 
 (require 'neuron-council-log)
+(require 'neuron-council-text)
 
 (define-error 'neuron-council-error "Neuron Council")
 (define-error 'neuron-council-refused "Neuron Council" 'neuron-council-error)
@@ -17,7 +18,8 @@
 (define-error 'neuron-council-not-found "Neuron Council" '(neuron-council-error user-error))
 
 (defconst neuron-council-errors--length 400
-  "Characters of what an error says, at most: some quote a whole text.")
+  "Characters of what an error says, at most: some quote a whole text.
+So many the echo area shows, where it may take a quarter of 24 lines.")
 
 (defun neuron-council-errors-text (condition)
   "Return what CONDITION, an error that was caught, says to a person."
@@ -25,9 +27,7 @@
                        (stringp (cadr condition)))
                   (cadr condition)
                 (error-message-string condition))))
-    (if (> (length text) neuron-council-errors--length)
-        (concat (substring text 0 neuron-council-errors--length) "...")
-      text)))
+    (neuron-council-text-shorten text neuron-council-errors--length)))
 
 (defun neuron-council-errors-guard (what function &rest arguments)
   "Call FUNCTION with ARGUMENTS; log an error of it as one of WHAT.

@@ -32,7 +32,7 @@
   "Return the file in FOLDER for the verdict ID and NUMBER.
 Signal `neuron-council-error' for an ID that is no UUID."
   (unless (neuron-council-files-id-p id)
-    (signal 'neuron-council-error (list (format "%s is no id of a verdict" id))))
+    (signal 'neuron-council-error (list (format "%.80s is no id of a verdict" id))))
   (concat folder id (and number (format ".%d" number)) ".eld"))
 
 (defun neuron-council-files-parse (file)

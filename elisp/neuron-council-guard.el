@@ -118,10 +118,23 @@ claim is the first string before any keyword:
     (list 'neuron-council-error "no claim is among the arguments (`neuron-council-guard-arguments-function')"))
    nil arguments))
 
+(defun neuron-council-guard--nested-p ()
+  "Return non-nil when a store function is running and has called this.
+A timer that comes due while a store function waits is not a part of that,
+but sees the variables that are bound for it."
+  (and neuron-council-store-verdict
+       (not (eq 'timer
+                (catch 'neuron-council-guard--caller
+                  (mapbacktrace (lambda (_evaluated function &rest _)
+                                  (pcase function
+                                    ('timer-event-handler (throw 'neuron-council-guard--caller 'timer))
+                                    ('neuron-council-store-call (throw 'neuron-council-guard--caller 'store)))))
+                  nil)))))
+
 (defun neuron-council-guard--around (store &rest arguments)
   "Have a memory judged before it is stored with ARGUMENTS by STORE.
 What is judged already goes straight to STORE."
-  (if (or neuron-council-store-verdict
+  (if (or (neuron-council-guard--nested-p)
           (memq :council-confidence arguments))
       (apply store arguments)
     (neuron-council-store-check-all)

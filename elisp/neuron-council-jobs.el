@@ -132,18 +132,19 @@ With ASK, it is read where there is but one, too."
                           choices))))))
 
 ;;;###autoload
-(defun neuron-council-cancel (job)
-  "Cancel JOB; its models stop, and a memory waiting for it is not stored.
-JOB is what an asynchronous function of the council returned.  Return
+(defun neuron-council-cancel (handle)
+  "Cancel HANDLE; its models stop, and a memory waiting for it is not stored.
+HANDLE is what an asynchronous function of the council returned.  Return
 non-nil if it was still running.  Interactively, ask which one where
 there are several, and after a click in any case."
   (interactive (list (neuron-council-jobs--read (mouse-event-p last-nonmenu-event))))
-  (let ((running (and job (not (neuron-council-rpc-job-done-p job)))))
+  (let* ((job (neuron-council-rpc-find handle))
+         (running (and job (not (neuron-council-rpc-job-done-p job)))))
     (when running
       (neuron-council-rpc-cancel job '(neuron-council-cancelled "cancelled")))
     (when (called-interactively-p 'interactive)
       (message (cond (running "Cancelled")
-                     (job "It has ended already")
+                     (handle "It has ended already")
                      (t "Nothing is cancelled"))))
     running))
 

@@ -395,11 +395,13 @@ For `neuron-council-quarantine-function'.  The entry stands below
            (ignore-errors (mapcar #'expand-file-name (org-agenda-files t))))))
 
 (defun neuron-council-org--holds-p (file id)
-  "Return non-nil when FILE, or a buffer of it, has the text ID."
+  "Return non-nil when FILE, or a buffer of it, has the text ID.
+Signal `file-error' where that cannot be told."
   (let ((buffer (find-buffer-visiting file)))
     (with-temp-buffer
       (cond (buffer (set-buffer buffer))
-            ((and (file-regular-p file) (file-readable-p file)) (insert-file-contents-literally file)))
+            ;; Nothing is read from a pipe or a device.
+            ((file-regular-p file) (insert-file-contents-literally file)))
       (org-with-wide-buffer
        (goto-char (point-min))
        (search-forward id nil t)))))
@@ -407,15 +409,22 @@ For `neuron-council-quarantine-function'.  The entry stands below
 (defun neuron-council-org--update (id function)
   "Call FUNCTION at each entry of the verdict ID; return how many there are.
 The files looked at are `neuron-council-org-file', those of the agenda, and
-those of Org buffers."
-  (let ((count 0))
+those of Org buffers.  Where none of them has an entry, but one could not
+be read, signal `neuron-council-error': the entry may be there."
+  (let ((count 0) (problem nil))
     (dolist (file (neuron-council-org--candidates))
-      (when (neuron-council-org--holds-p file id)
+      (when (condition-case caught
+                (neuron-council-org--holds-p file id)
+              (file-error (setq problem caught)
+                          nil))
         (neuron-council-org--with-file file
           (dolist (marker (neuron-council-org--entries id))
             (setq count (1+ count))
             (goto-char marker)
             (funcall function)))))
+    (when (and problem (= count 0))
+      (signal 'neuron-council-error
+              (list (format "the entry cannot be looked for: %s" (error-message-string problem)))))
     count))
 
 (defun neuron-council-org--flagged-p (verdict policies)
@@ -585,7 +594,7 @@ With CONDITION it is no real one."
       (if (= count 0)
           (message "The entry that was judged cannot be found any more: %s" (neuron-council-verdict-brief verdict))
         (neuron-council-verdict-note (plist-get verdict :id) :fate 'stored)
-        (message "Council: %s" (neuron-council-verdict-brief verdict))))))
+        (message "%s" (neuron-council-org--words verdict))))))
 
 (defun neuron-council-org--how ()
   "Return how the current capture is to be judged: `sync', `async' or nil."
@@ -628,10 +637,8 @@ ENTRY is non-nil where it can have properties."
                        verdict (if (plist-get org-capture-current-plist :immediate-finish)
                                    '(quarantine reject)
                                  '(quarantine))))
-           ;; The hook behind finds it here.
-           (setq-local org-capture-current-plist
-                       (plist-put org-capture-current-plist :neuron-council-id (plist-get verdict :id)))
-           (message "Council: %s; the entry is in quarantine" brief))
+           (neuron-council-org--hand-over :neuron-council-id (plist-get verdict :id)
+                                          :neuron-council-said (format "Council: %s; the entry is in quarantine" brief)))
           ((and (not (plist-get org-capture-current-plist :immediate-finish))
                 (neuron-council-org--flagged-p verdict '(quarantine reject)))
            (setq neuron-council-org--refused claim)
@@ -639,16 +646,35 @@ ENTRY is non-nil where it can have properties."
 file it again to file it all the same, or change it to have it judged again" brief))
           (t
            (neuron-council-verdict-note (plist-get verdict :id) :fate 'stored)
-           (message "Council: %s" brief)))))
+           (neuron-council-org--hand-over :neuron-council-said (neuron-council-org--words verdict))))))
+
+(defun neuron-council-org--words (verdict)
+  "Return what is said of an entry with VERDICT."
+  (if (equal (plist-get verdict :status) "unavailable")
+      (neuron-council-store-reason verdict)
+    (concat "Council: " (neuron-council-verdict-brief verdict))))
+
+(defun neuron-council-org--hand-over (&rest properties)
+  "Give PROPERTIES to the hook behind the filing of the current capture."
+  (while properties
+    (setq-local org-capture-current-plist
+                (plist-put org-capture-current-plist (pop properties) (pop properties)))))
 
 (defun neuron-council-org--after-finalize ()
-  "Move the entry that was filed to quarantine if its verdict says so."
-  (let ((id (plist-get org-capture-plist :neuron-council-id)))
-    ;; Who refiles an entry has decided where it goes.
-    (when (and id (not org-note-abort) (not (bound-and-true-p org-capture-is-refiling)))
-      (setq org-capture-plist (plist-put org-capture-plist :neuron-council-id nil))
-      (neuron-council-org--update id (lambda () (neuron-council-org--move t)))
-      (neuron-council-verdict-note id :fate 'quarantined))))
+  "Move the entry that was filed to quarantine if its verdict says so.
+Say what became of it, now that Org has said that it saved the file."
+  (let ((id (plist-get org-capture-plist :neuron-council-id))
+        (said (plist-get org-capture-plist :neuron-council-said)))
+    (setq org-capture-plist (plist-put (plist-put org-capture-plist :neuron-council-id nil)
+                                       :neuron-council-said nil))
+    (unless org-note-abort
+      ;; Who refiles an entry has decided where it goes.
+      (if (and id (bound-and-true-p org-capture-is-refiling))
+          (setq said nil)
+        (when id
+          (neuron-council-org--update id (lambda () (neuron-council-org--move t)))
+          (neuron-council-verdict-note id :fate 'quarantined)))
+      (when said (message "%s" said)))))
 
 (defalias 'neuron-council-org--capture-reevaluated #'neuron-council-org-reevaluated)
 
@@ -694,7 +720,7 @@ Its children are not looked at.  Return a handle for `neuron-council-cancel'."
                   (point) (save-excursion (outline-next-heading) (point)))))
       (unless claim
         (user-error "There is nothing to judge in this entry"))
-      (neuron-council-org--submit claim nil))))
+      (neuron-council-rpc-handle (neuron-council-org--submit claim nil)))))
 
 (provide 'neuron-council-org)
 ;;; neuron-council-org.el ends here

@@ -308,7 +308,7 @@ meanwhile, nothing is stored."
     (neuron-council-pending--send)
     (when quit-flag
       (neuron-council-pending-forget (neuron-council-pending--memory-id memory)))
-    (neuron-council-pending--memory-job memory)))
+    (neuron-council-rpc-handle (neuron-council-pending--memory-job memory))))
 
 (defun neuron-council-pending-p ()
   "Return non-nil when memories wait that nobody works on, or that failed."

@@ -95,6 +95,19 @@ will be waited for.  WATCHER gets the job as it gets on."
   "Return non-nil when JOB has ended."
   (eq (neuron-council-job-state job) 'done))
 
+(defun neuron-council-rpc-handle (job)
+  "Return what stands for JOB outside of the package: a string, which prints short."
+  (neuron-council-rpc--token job))
+
+(defun neuron-council-rpc-find (handle)
+  "Return the job that HANDLE stands for, nil where it has ended; a job is its own."
+  (if (neuron-council-job-p handle)
+      handle
+    (let ((found nil))
+      (dolist (job neuron-council-rpc-jobs found)
+        (when (equal handle (neuron-council-rpc--token job))
+          (setq found job))))))
+
 (defun neuron-council-rpc--token (job)
   "Return the token by which the server knows JOB."
   (plist-get (neuron-council-job-params job) :workDoneToken))

@@ -95,7 +95,7 @@ Without an option, and where no tag matches, the memory is stored.")
 (defun neuron-council-store-check ()
   "Signal a `user-error' where there is no function that stores a memory."
   (unless (functionp neuron-council-store-function)
-    (user-error "The store function `%s' is not defined: set `neuron-council-store-function', \
+    (user-error "The store function `%.60s' is not defined: set `neuron-council-store-function', \
 for instance to `neuron-council-org-store'"
                 neuron-council-store-function)))
 
@@ -104,11 +104,11 @@ for instance to `neuron-council-org-store'"
   (neuron-council-store-check)
   (pcase-dolist (`(,_ . ,row) neuron-council-store--policy)
     (when (and row (not (memq (symbol-value (car row)) (cdr row))))
-      (user-error "`%s' is %S: set it to %s" (car row) (symbol-value (car row))
+      (user-error "`%s' is %.60S: set it to %s" (car row) (symbol-value (car row))
                   (mapconcat #'symbol-name (cdr row) " or "))))
   (when (and (eq neuron-council-flagged-policy 'quarantine) neuron-council-quarantine-function
              (not (functionp neuron-council-quarantine-function)))
-    (user-error "The quarantine function `%s' is not defined: set `neuron-council-quarantine-function'"
+    (user-error "The quarantine function `%.60s' is not defined: set `neuron-council-quarantine-function'"
                 neuron-council-quarantine-function)))
 
 ;;;; The call
@@ -189,6 +189,15 @@ Return what FUNCTION returned."
   "Say that a memory is kept, not stored for REASON."
   (message "%s" (substitute-command-keys (alist-get reason neuron-council-store--said))))
 
+(defun neuron-council-store--say-unavailable (verdict)
+  "Say that a memory is stored though VERDICT is none, and why."
+  (message "%s; the memory is stored with the tag council-unavailable"
+           (replace-regexp-in-string "\\.\\'" "" (neuron-council-store-reason verdict))))
+
+(defun neuron-council-store-reason (verdict)
+  "Return the summary of VERDICT, as much of it as the echo area shows."
+  (neuron-council-text-shorten (neuron-council-verdict-plain (plist-get verdict :summary)) 300))
+
 (defun neuron-council-store--keep (verdict store-args reason memory)
   "Keep the memory of STORE-ARGS, not stored for REASON, with VERDICT.
 MEMORY is its id or nil, see `neuron-council-held-keep'.  Return its file,
@@ -248,15 +257,15 @@ CONTEXT is what its claim was judged against, MEMORY an id by which one
 that is tried again is known.  Return what the store
 function returned, nil where the policy stores nothing."
   (neuron-council-store--show verdict context)
-  (when (member "council-unavailable" (plist-get verdict :tags))
-    (message "%s; the memory is stored with the tag council-unavailable"
-             (replace-regexp-in-string "\\.\\'" "" (neuron-council-text-plain (plist-get verdict :summary)))))
   (let ((outcome '(unstored)))
     (unwind-protect
         (cdr (setq outcome (neuron-council-store--by-policy verdict store-args memory)))
       ;; Too late for C-g: what was stored must not be taken for unstored.
       (let ((inhibit-quit t))
-        (neuron-council-verdict-note (plist-get verdict :id) :fate (car outcome))))))
+        (neuron-council-verdict-note (plist-get verdict :id) :fate (car outcome))
+        ;; Behind the store function, which may have saved a file and said so.
+        (when (and (eq (car outcome) 'stored) (member "council-unavailable" (plist-get verdict :tags)))
+          (neuron-council-store--say-unavailable verdict))))))
 
 (provide 'neuron-council-store)
 ;;; neuron-council-store.el ends here

@@ -138,6 +138,14 @@ emoji and the letters of some scripts are joined or varied with."
 Emacs puts every tooltip through that."
   (replace-regexp-in-string "[\\`']" "\\\\=\\&" text))
 
+(defun neuron-council-text-shorten (text length)
+  "Return at most LENGTH characters of TEXT: its beginning and its end.
+A message says first what happened, and last what to do about it."
+  (if (<= (length text) length)
+      text
+    (let ((tail (/ length 3)))
+      (concat (substring text 0 (- length tail 5)) " ... " (substring text (- tail))))))
+
 ;;;; Lines
 
 (defun neuron-council-text--break (word width)

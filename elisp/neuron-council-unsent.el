@@ -99,6 +99,13 @@ and where it was taken back."
         (neuron-council-unsent--drop id)
       (neuron-council-unsent--release id))))
 
+(defun neuron-council-unsent-keeps-p (id)
+  "Return non-nil when the claim ID is kept, to be judged when a server is ready.
+ID may be anything."
+  (and (neuron-council-files-id-p id)
+       (neuron-council-files-list (neuron-council-unsent-folder) id)
+       t))
+
 ;;;; Claims of captures
 
 (defun neuron-council-unsent-wait (claim context id)
@@ -118,11 +125,15 @@ the claim stays in its file where it reached no server."
 (defun neuron-council-unsent-submit (claim context id function)
   "Have CLAIM judged against CONTEXT as ID, keep it meanwhile; return the job.
 FUNCTION is called as `neuron-council-verify-submit' does; the claim stays
-in its file where it reached no server."
+in its file where it reached no server, or where FUNCTION fails."
   (neuron-council-verify-submit claim context id
                                 (lambda (verdict condition)
-                                  (neuron-council-unsent--settle id condition)
-                                  (funcall function verdict condition))
+                                  (let ((settled '(neuron-council-error "its verdict was not taken in")))
+                                    (unwind-protect
+                                        (progn
+                                          (funcall function verdict condition)
+                                          (setq settled nil))
+                                      (neuron-council-unsent--settle id (or condition settled)))))
                                 nil #'neuron-council-unsent--keep))
 
 ;;;; Claims of earlier times

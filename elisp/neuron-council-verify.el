@@ -185,8 +185,9 @@ that is no function is an error at once.
 Return a handle for `neuron-council-cancel'."
   (unless (functionp callback)
     (signal 'wrong-type-argument (list 'functionp callback)))
-  (neuron-council-verify-submit claim context (neuron-council-verify-new-id)
-                                (lambda (verdict _) (funcall callback verdict))))
+  (neuron-council-rpc-handle
+   (neuron-council-verify-submit claim context (neuron-council-verify-new-id)
+                                 (lambda (verdict _) (funcall callback verdict)))))
 
 (provide 'neuron-council-verify)
 ;;; neuron-council-verify.el ends here

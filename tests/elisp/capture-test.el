@@ -186,6 +186,24 @@ must be kept, but not if REFUSED."
     (neuron-council-test-both-fail-open '(:verify [(:delay 3600)]) "0.1 s")
     (neuron-council-test-both-fail-open '(:initialize "silent") "0.1 s")))
 
+(ert-deftest neuron-council-test-capture-message-is-seen ()
+  "It comes behind what the store function says, and has room for why and for what to do."
+  (neuron-council-test-clean
+    (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve"))
+          (neuron-council-store-function (lambda (&rest _) (message "Wrote a file"))))
+      (should (string-match-p "/nonexistent/.*; the memory is stored with the tag council-unavailable\\'"
+                              (car (last (neuron-council-test-messages
+                                           (capture-memory-with-council "A claim" nil 'node)))))))
+    (let ((said (car (last (neuron-council-test-messages
+                             (neuron-council-store-judged
+                              (neuron-council-verdict-unavailable
+                               "A claim" (neuron-council-test-uuid 1)
+                               (list 'neuron-council-error
+                                     (format "\"%s\" cannot be judged: mend it" (make-string 5000 ?x))))
+                              nil '(node)))))))
+      (should (< (length said) 400))
+      (should (string-match-p "xxx \\.\\.\\. xxx.* cannot be judged: mend it; the memory is stored" said)))))
+
 (ert-deftest neuron-council-test-capture-during-back-off ()
   (neuron-council-test-with '(:start (:exit 1))
     (dotimes (_ 2) (should-error (neuron-council-verify "A claim")))
@@ -336,7 +354,7 @@ must be kept, but not if REFUSED."
 
 (ert-deftest neuron-council-test-capture-async-stores-later ()
   (neuron-council-test-with nil
-    (should (neuron-council-job-p (neuron-council-capture-memory-async "A claim" "A context" 'node :kind "fact")))
+    (should (stringp (neuron-council-capture-memory-async "A claim" "A context" 'node :kind "fact")))
     (should-not neuron-council-test-stored)
     (neuron-council-test-until neuron-council-test-stored)
     (should (equal (seq-take (car neuron-council-test-stored) 5) '(node :kind "fact" :council-confidence 0.85)))))

@@ -120,8 +120,8 @@ The server follows SCRIPT.  Afterwards there is neither mode nor function."
   (neuron-council-test-guarding nil (neuron-council-test-engram)
     (let ((neuron-council-guard-asynchronous t))
       (let ((job (neuron-council-test-call 'engram-write :text "Claim 1")))
-        (should (neuron-council-job-p job))
-        (should-not (neuron-council-rpc-job-done-p job)))
+        (should (< (length (prin1-to-string job)) 40))
+        (should (neuron-council-rpc-find job)))
       (should-not (neuron-council-cancel (let ((job (neuron-council-test-call 'engram-write :text "Claim 2")))
                                            (should (neuron-council-cancel job))
                                            job)))
@@ -133,6 +133,24 @@ The server follows SCRIPT.  Afterwards there is neither mode nor function."
       (should (equal (mapcar (lambda (stored) (plist-get stored :text)) neuron-council-test-stored)
                      '("Claim 3" "Claim 1")))
       (should-not (neuron-council-test-folder "pending")))))
+
+(ert-deftest neuron-council-test-guard-timer-inside-a-store-function ()
+  "What a timer stores while a store function waits is judged; what that itself stores is not."
+  (let ((due nil))
+    (neuron-council-test-guarding nil
+        (defalias 'engram-write
+          (lambda (text &rest arguments)
+            (when (equal text "Waits")
+              (neuron-council-test-call 'engram-write "Nested")
+              (run-at-time 0 nil (lambda ()
+                                   (neuron-council-test-call 'engram-write "Of a timer")
+                                   (setq due t)))
+              (neuron-council-test-until due))
+            (apply #'neuron-council-test-store text arguments)))
+      (neuron-council-test-call 'engram-write "Waits")
+      (should (equal (mapcar #'car (neuron-council-test-judged)) '("Waits" "Of a timer")))
+      (should (equal (mapcar #'car neuron-council-test-stored) '("Waits" "Of a timer" "Nested")))
+      (should-not neuron-council-store-verdict))))
 
 ;;;; Claim and context
 

@@ -653,6 +653,63 @@ file to the heading Inbox of inbox.org, whose name is in INBOX."
       (should (equal (car (last (neuron-council-test-outline inbox))) '(2 "Claim 3" nil nil)))
       (should-not (neuron-council-test-folder "unsent")))))
 
+(ert-deftest neuron-council-test-org-capture-message-is-seen ()
+  "What became of a capture is said behind Org's own message that it saved the file."
+  (pcase-dolist (`(,verify ,policy ,words)
+                 '(([nil] tag "\\`Council: 0.85 verified\\'")
+                   ([(:verdict (:confidence 0.3))] tag "\\`Council: 0.30 unverified, council-flagged\\'")
+                   ([(:verdict (:confidence 0.3))] quarantine "flagged; the entry is in quarantine\\'")
+                   ([(:error (:code -32603 :message "broken"))] tag "\\`Council unavailable: broken\\'")))
+    (neuron-council-test-capturing (list :verify verify) '(("a" entry "* A claim" :council t :immediate-finish t))
+      (let* ((neuron-council-flagged-policy policy)
+             (said (neuron-council-test-messages
+                     (cl-letf* ((save (symbol-function 'save-buffer))
+                                ((symbol-function 'save-buffer)
+                                 (lambda (&rest arguments)
+                                   (apply save arguments)
+                                   (unless save-silently (message "Wrote a file")))))
+                       (org-capture nil "a")))))
+        (should (cl-some (lambda (text) (string-prefix-p "Wrote " text)) said))
+        (should (string-match-p words (car (last said))))))))
+
+(ert-deftest neuron-council-test-org-file-that-cannot-be-read ()
+  "An entry that may be in it is neither lost nor taken for missing."
+  (neuron-council-test-org nil
+    (let* ((other (concat folder "other.org")) (org-agenda-files (list other)) (id (neuron-council-test-uuid 1))
+           (reads t)
+           (insert (symbol-function 'insert-file-contents-literally)))
+      (write-region (format "* A claim\n:PROPERTIES:\n:COUNCIL_ID: %s\n:END:\n" id) nil other nil 'quiet)
+      (cl-letf (((symbol-function 'insert-file-contents-literally)
+                 (lambda (file &rest arguments)
+                   (if (or reads (not (equal file other)))
+                       (apply insert file arguments)
+                     (signal 'file-error (list "Opening input file" "Permission denied" file))))))
+        (setq reads nil)
+        (should (string-match-p "cannot be looked for: .*Permission denied.*other.org"
+                                (neuron-council-test-text
+                                 (should-error (neuron-council-org-reevaluated id '(:id "new" :confidence 0.3 :tags ("x")))
+                                               :type 'neuron-council-error))))
+        (setq reads t)
+        (should (= 1 (neuron-council-org-reevaluated id '(:id "new" :confidence 0.3 :tags ("x")))))
+        (should (equal (neuron-council-test-outline other) '((1 "A claim" "0.30" "x"))))))))
+
+(ert-deftest neuron-council-test-org-verdict-that-cannot-be-noted ()
+  "It comes again at the next start of the server, to the entry that it is on."
+  (neuron-council-test-org nil
+    (write-region "* A claim\n" nil neuron-council-org-file nil 'quiet)
+    (let ((neuron-council-reevaluated-functions (list #'neuron-council-org-reevaluated)))
+      (cl-letf (((symbol-function 'neuron-council-org--judged) (lambda (&rest _) (error "The disk is full"))))
+        (with-current-buffer (find-file-noselect neuron-council-org-file)
+          (goto-char (point-min))
+          (neuron-council-org-check)
+          (save-buffer))
+        (neuron-council-test-until (null neuron-council-rpc-jobs)))
+      (should (neuron-council-unsent-keeps-p (car (neuron-council-test-ids))))
+      (should (equal (neuron-council-test-outline) '((1 "A claim" nil "council-pending"))))
+      (neuron-council-restart)
+      (neuron-council-test-until (null (neuron-council-test-folder "unsent")))
+      (should (equal (neuron-council-test-outline) '((1 "A claim" "0.85" "verified")))))))
+
 (ert-deftest neuron-council-test-org-capture-mode-leaves-no-trace ()
   (neuron-council-test-clean
     (let ((hooks (list org-capture-prepare-finalize-hook org-capture-after-finalize-hook
@@ -671,7 +728,7 @@ file to the heading Inbox of inbox.org, whose name is in INBOX."
     (with-current-buffer (find-file-noselect neuron-council-org-file)
       (goto-char (point-min))
       (search-forward "Really")
-      (should (neuron-council-job-p (neuron-council-org-check))))
+      (should (neuron-council-rpc-find (neuron-council-org-check))))
     (neuron-council-test-until (null neuron-council-rpc-jobs))
     (should (equal (mapcar (lambda (message) (plist-get (plist-get message :params) :claim))
                            (neuron-council-test-seen "council/verify"))

@@ -140,7 +140,7 @@
 (ert-deftest neuron-council-test-pending-cancel-one-that-has-not-its-turn ()
   (neuron-council-test-with nil
     (let ((jobs (mapcar (lambda (n) (capture-memory-with-council-async (format "Claim %d" n) nil n)) '(1 2 3 4))))
-      (should (eq 'made (neuron-council-job-state (nth 2 jobs))))
+      (should (eq 'made (neuron-council-job-state (neuron-council-rpc-find (nth 2 jobs)))))
       (should (neuron-council-cancel (nth 2 jobs)))
       (should (neuron-council-cancel (nth 0 jobs)))
       (neuron-council-test-pending-over)
@@ -432,7 +432,8 @@
 (ert-deftest neuron-council-test-pending-forget-what-no-file-keeps ()
   (neuron-council-test-with nil
     (let* ((neuron-council-store-function (lambda (&rest _) (error "Not now")))
-           (job (capture-memory-with-council-async "Claim 1" nil (current-buffer))))
+           (job (neuron-council-rpc-find
+                 (capture-memory-with-council-async "Claim 1" nil (current-buffer)))))
       (neuron-council-test-until (null neuron-council-rpc-jobs))
       (should (neuron-council-pending-p))
       (neuron-council-pending-forget (plist-get (neuron-council-job-params job) :id)))

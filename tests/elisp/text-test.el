@@ -102,6 +102,13 @@
     (should (< (length (neuron-council-text-plain (apply #'concat (make-list (/ 1000000 (length unit)) unit))))
                1000000))))
 
+(ert-deftest neuron-council-test-text-shorten-keeps-both-ends ()
+  (should (equal (neuron-council-text-shorten "short" 20) "short"))
+  (dolist (length '(20 21 100))
+    (let ((text (neuron-council-text-shorten (concat "What? " (make-string 500 ?x) " Cure.") length)))
+      (should (= (length text) length))
+      (should (string-match-p "\\`What\\?.* \\.\\.\\. .*Cure\\.\\'" text)))))
+
 (ert-deftest neuron-council-test-text-quote-survives-a-tooltip ()
   (dolist (text '("plain" "\\[kill-emacs] \\{global-map} \\<global-map> \\=" "`code' it's ‘so’" "C:\\dir" ""))
     (should (equal (substitute-command-keys (neuron-council-text-quote text)) text))))

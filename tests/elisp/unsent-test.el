@@ -69,6 +69,22 @@
       (should-not waited)
       (should-not (neuron-council-test-folder "unsent")))))
 
+(ert-deftest neuron-council-test-unsent-promise-is-kept ()
+  "Only what is kept can be said to be judged later."
+  (neuron-council-test-with nil
+    (let ((neuron-council-server-command '("/nonexistent/neuron-council" "serve")) (verdict nil))
+      (neuron-council-verify-async "A claim" nil (lambda (it) (setq verdict it)))
+      (should-not (neuron-council-unsent-keeps-p (plist-get (neuron-council-test-until verdict) :id)))
+      (capture-memory-with-council "A claim" nil 'node)
+      (let ((id (plist-get (cdar neuron-council-test-stored) :council-id)))
+        (should (neuron-council-unsent-keeps-p id))
+        (neuron-council-unsent-forget id)
+        (should-not (neuron-council-unsent-keeps-p id)))
+      (let ((process-environment (cons "NEURON_HOME=/proc/nowhere" process-environment)))
+        (capture-memory-with-council "A claim" nil 'node)
+        (should-not (neuron-council-unsent-keeps-p (plist-get (cdar neuron-council-test-stored) :council-id)))))
+    (dolist (id '(nil 5 "id" "../../x")) (should-not (neuron-council-unsent-keeps-p id)))))
+
 (ert-deftest neuron-council-test-unsent-home-that-cannot-be-written ()
   (neuron-council-test-with nil
     (let ((process-environment (cons "NEURON_HOME=/proc/nowhere" process-environment)))
