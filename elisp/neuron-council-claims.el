@@ -548,7 +548,7 @@ Signal a `user-error' where there is no claim.  Return a handle with which
           (neuron-council-claims--confirm (length claims)))
       (when (called-interactively-p 'interactive)
         (deactivate-mark))
-      (neuron-council-claims--start claims long)))))
+      (neuron-council-rpc-handle (neuron-council-claims--start claims long))))))
 
 (provide 'neuron-council-claims)
 ;;; neuron-council-claims.el ends here

@@ -17,6 +17,7 @@
 ;;; Code:
 
 (require 'neuron-council-text)
+(require 'neuron-council-unsent)
 (require 'neuron-council-verdict)
 
 (defface neuron-council-heading '((t :inherit bold))
@@ -441,6 +442,17 @@ It is what `neuron-council-replay-outcome' returns, or nil."
 
 ;;;; The whole
 
+(defun neuron-council-format--status (verdict)
+  "Return what the status of VERDICT means, and what a person can do."
+  (cond
+   ;; The server judges again what it has; of a verdict that Emacs made itself it knows nothing.
+   ((not (plist-get verdict :error))
+    (neuron-council-format--words (plist-get verdict :status) neuron-council-format--statuses))
+   ((ignore-errors (neuron-council-unsent-keeps-p (plist-get verdict :id)))
+    "No server could be asked.  The claim is kept and judged when there is one; \
+M-x neuron-council-doctor says what to mend.")
+   (t "No server could be asked, and none is later: verify it again.  M-x neuron-council-doctor says what to mend.")))
+
 (defun neuron-council-format--headline (verdict width)
   "Return lines of WIDTH columns that say what VERDICT comes to."
   (let* ((face (neuron-council-verdict-face verdict))
@@ -460,8 +472,7 @@ It is what `neuron-council-replay-outcome' returns, or nil."
   "Return lines of WIDTH columns for what VERDICT means to a person."
   (concat
    (neuron-council-format--lines (plist-get verdict :summary) width)
-   (neuron-council-format--lines
-    (neuron-council-format--words (plist-get verdict :status) neuron-council-format--statuses) width)
+   (neuron-council-format--lines (neuron-council-format--status verdict) width)
    (neuron-council-format--lines (neuron-council-format--parked (plist-get verdict :report)) width)
    (neuron-council-format--lines (neuron-council-format--review (plist-get verdict :review)) width)
    (neuron-council-format--supersedes verdict width)))

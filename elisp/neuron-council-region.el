@@ -433,10 +433,11 @@ handle for `neuron-council-cancel'."
                (claim (neuron-council-region--claim beg end context)))
     (when (called-interactively-p 'interactive)
       (deactivate-mark))
-    (neuron-council-region-judge (neuron-council-region-mark beg end neuron-council-region-note) claim context
-                                 (lambda (verdict condition)
-                                   (unless (or noninteractive (eq (car condition) 'neuron-council-cancelled))
-                                     (neuron-council-region--tell verdict))))))
+    (neuron-council-rpc-handle
+     (neuron-council-region-judge (neuron-council-region-mark beg end neuron-council-region-note) claim context
+                                  (lambda (verdict condition)
+                                    (unless (or noninteractive (eq (car condition) 'neuron-council-cancelled))
+                                      (neuron-council-region--tell verdict)))))))
 
 ;;;; Going to marks and to reports
 

@@ -221,12 +221,12 @@ int main(void) { return 0; }
      ,@body))
 
 (defmacro neuron-council-test-run (&rest body)
-  "Run BODY, whose value is the job of a run, and wait for its end.
+  "Run BODY, whose value is a run or its handle, and wait for its end.
 Return what was said."
   `(let ((noninteractive nil) (neuron-council-show-progress nil))
      (neuron-council-test-messages
        (let ((job (progn ,@body)))
-         (neuron-council-test-until (not (memq job neuron-council-rpc-jobs)))))))
+         (neuron-council-test-until (not (memq (neuron-council-rpc-find job) neuron-council-rpc-jobs)))))))
 
 (ert-deftest neuron-council-test-run-judges-every-claim ()
   (neuron-council-test-with '(:verify [nil (:verdict (:confidence 0.3)) (:verdict (:confidence 0.65)) nil])
@@ -252,7 +252,7 @@ Return what was said."
   (neuron-council-test-with '(:verify [(:silent t)])
     (let ((neuron-council-claims-at-a-time 3))
       (neuron-council-test-in-claims 8
-        (let ((job (neuron-council-verify-buffer)))
+        (let ((job (neuron-council-rpc-find (neuron-council-verify-buffer))))
           (neuron-council-test-until (= 3 (length (neuron-council-test-seen "council/verify"))))
           ;; What waits for its turn is not to be seen.
           (should (= 3 (length (delq nil (mapcar (lambda (mark) (overlay-get mark 'face))
@@ -368,7 +368,7 @@ Return what was said."
           (line (lambda () (1- (line-number-at-pos)))))
       (neuron-council-test-in-claims 8
         (setq-local next-error-function #'ignore)
-        (let ((job (neuron-council-verify-buffer)))
+        (let ((job (neuron-council-rpc-find (neuron-council-verify-buffer))))
           (neuron-council-test-until (not (memq job neuron-council-rpc-jobs))))
         (save-window-excursion
           (switch-to-buffer (current-buffer))
