@@ -23,14 +23,15 @@
   (declare (indent 1) (debug t))
   `(neuron-council-test-with ,script
      (save-window-excursion
-       (neuron-council-list)
-       (unwind-protect
-           (progn
-             (neuron-council-test-until (neuron-council-test-list-settled-p))
-             ,@body)
-         (when neuron-council-list--timer
-           (cancel-timer neuron-council-list--timer)
-           (setq neuron-council-list--timer nil))))))
+       (let ((neuron-council-list--pause 0.05))
+         (neuron-council-list)
+         (unwind-protect
+             (progn
+               (neuron-council-test-until (neuron-council-test-list-settled-p))
+               ,@body)
+           (when neuron-council-list--timer
+             (cancel-timer neuron-council-list--timer)
+             (setq neuron-council-list--timer nil)))))))
 
 (defun neuron-council-test-list-do (command &rest arguments)
   "Call COMMAND, with ARGUMENTS or interactively, and wait until the list is settled."
@@ -528,7 +529,8 @@ are 2, the first \"Tea is grown\": the server died; M-x neuron-council-doctor sa
       (should-not (run-hook-with-args-until-success 'neuron-council-rpc-notification-functions 'something/else nil))
       (should-not neuron-council-list--timer)
       (should-not (neuron-council-list--hear 'council/reevaluated nil))
-      (neuron-council-test-until (< asked (length (neuron-council-test-list-asked)))))))
+      (neuron-council-test-until (< asked (length (neuron-council-test-list-asked))))
+      (neuron-council-test-until (neuron-council-test-list-settled-p)))))
 
 (ert-deftest neuron-council-test-list-arrivals-cost-no-pause ()
   "50 verdicts arrive while 500 are shown; only what is new is printed, and one look is taken at many."
