@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 
 from neuron_council.cli import checks
+from neuron_council.ledger.ledger import Ledger
 from support import refusing_url
 from verdicts import judged, unavailable
 
@@ -177,6 +178,18 @@ def test_what_was_copied_by_hand_and_is_open_to_others(shell):
     for path, mode in ((shell.home, 0o700), (shell.path.parent, 0o700), (board, 0o600)):
         path.chmod(mode)
     assert set(in_state(json.loads(shell("doctor", "--json").out), "warning")) == {"server"}
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_claim_that_loses_its_backend_each_time_is_told(shell):
+    shell.keep(lost := unavailable("Tea is a drink."))
+    ledger = Ledger(shell.path)
+    for _ in range(5):
+        ledger.release(ledger.lease("me", 60), "me", again_in_s=0, was_dropped=True)
+    ledger.close()
+    said = shell("doctor")
+    assert f"tries: {lost.id} loses a backend that was there again and again" in said.out
+    assert f"neuron-council forget {lost.id}." in said.out
 
 
 @pytest.mark.usefixtures("healthy")

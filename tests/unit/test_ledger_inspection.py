@@ -4,6 +4,7 @@ import sqlite3
 
 from neuron_council.ledger.inspection import Inspection, inspect, set_aside
 from neuron_council.ledger.ledger import Ledger
+from neuron_council.ledger.schema import MIGRATIONS
 from verdicts import judged, unavailable
 
 
@@ -14,6 +15,29 @@ def test_a_whole_ledger(tmp_path):
     assert inspect(tmp_path / "ledger.db") == Inspection(3, 1, is_whole=True)  # while it is open elsewhere
     ledger.close()
     assert inspect(tmp_path / "ledger.db") == Inspection(3, 1, is_whole=True)
+
+
+def test_a_claim_that_loses_its_backend_each_time_is_named(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.add(lost := unavailable("Tea."), about={})
+    for number in range(5):
+        assert inspect(tmp_path / "ledger.db").dropped is None, number
+        ledger.release(ledger.lease("me", 60), "me", again_in_s=0, was_dropped=True)
+    ledger.add(unavailable("Ale."), about={})
+    ledger.close()
+    assert inspect(tmp_path / "ledger.db") == Inspection(2, 2, lost.id, is_whole=True)
+
+
+def test_a_ledger_of_an_older_format_is_read_as_it_is(tmp_path):
+    path = tmp_path / "ledger.db"
+    with sqlite3.connect(path) as db:
+        for statement in MIGRATIONS[0]:
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+    before = path.read_bytes()
+    assert inspect(path) == Inspection(0, 0, is_whole=True)
+    assert path.read_bytes() == before
 
 
 def test_there_may_be_no_time_to_check_it(tmp_path):

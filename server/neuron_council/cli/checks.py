@@ -218,6 +218,10 @@ def _ledger(area: str, environ: Mapping[str, str]) -> Iterator[Check]:
             yield Check(area, "pending", "warning", why, "At once: neuron-council reevaluate.")
         elif found.pending == 0:
             yield Check(area, "pending", "ok", "0")
+        if found.dropped:
+            why = f"{found.dropped} loses a backend that was there again and again, and is tried ever less often"
+            cure = f"See that backend's own log. To drop the claim: neuron-council forget {found.dropped}."
+            yield Check(area, "tries", "warning", why, cure)
     yield from _client(area, path.parent)
     for aside in set_aside(path):
         why = f"{aside}, {_size(aside.stat().st_size)}, was corrupt and set aside"

@@ -14,6 +14,8 @@ from neuron_council.ledger.schema import MIGRATIONS
 
 CHECK_S = 5.0
 """Seconds that SQLite's quick check may take; a ledger of 100,000 verdicts takes some."""
+OFTEN = 5
+"""Tries that lost a backend which was there from which on a claim is told of."""
 STEPS = 10_000
 """Steps of SQLite's machine between two looks at the clock."""
 
@@ -21,11 +23,13 @@ STEPS = 10_000
 @frozen
 class Inspection:
     """What a ledger holds; None where it cannot be read. `fault` says what is wrong with it, `is_whole` that every page
-    was checked and found well.
+    was checked and found well. `dropped` is the id of a claim in the queue that lost its backend OFTEN, the most often
+    of all.
     """
 
     verdicts: int | None = None
     pending: int | None = None
+    dropped: str | None = None
     is_whole: bool = False
     fault: str | None = None
 
@@ -52,6 +56,7 @@ def _inspect(connection: sqlite3.Connection, limit_s: float) -> Inspection:
         return Inspection(fault=f"a newer neuron-council wrote it (format {version}, known is {len(MIGRATIONS)})")
     if version == 0:
         return Inspection(0, 0, is_whole=True)
+    dropped = _dropped(connection) if version > 1 else None
     verdicts = int(connection.execute("SELECT count(*) FROM verdict").fetchone()[0])
     pending = int(connection.execute("SELECT count(DISTINCT pack) FROM pending").fetchone()[0])
     until = time.monotonic() + limit_s
@@ -60,8 +65,16 @@ def _inspect(connection: sqlite3.Connection, limit_s: float) -> Inspection:
         found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
     except sqlite3.OperationalError:
         if time.monotonic() > until:
-            return Inspection(verdicts, pending)
+            return Inspection(verdicts, pending, dropped)
         raise
-    return Inspection(
-        verdicts, pending, is_whole=found == "ok", fault=None if found == "ok" else f"it is corrupt: {found}"
-    )
+    fault = None if found == "ok" else f"it is corrupt: {found}"
+    return Inspection(verdicts, pending, dropped, is_whole=fault is None, fault=fault)
+
+
+def _dropped(connection: sqlite3.Connection) -> str | None:
+    row = connection.execute(
+        "SELECT verdict.id FROM pending JOIN verdict ON verdict.seq = pending.verdict WHERE dropped >= ? "
+        "ORDER BY dropped DESC, pending.verdict LIMIT 1",
+        (OFTEN,),
+    ).fetchone()
+    return None if row is None else str(row[0])
