@@ -533,7 +533,7 @@ The annotations of all candidates go to ANNOTATIONS."
 
 (ert-deftest neuron-council-test-review-is-out-of-the-captures-reach ()
   "Only the commands' own file can review; those for people alone may lead there."
-  (let ((for-people '("review" "list" "menu" "report")))
+  (let ((for-people '("review" "bulk" "list" "menu" "report")))
     (dolist (file (directory-files (expand-file-name "elisp" neuron-council-test-checkout) t "\\.el\\'"))
       (let ((noun (replace-regexp-in-string "\\`neuron-council-?" "" (file-name-base file))))
         (with-temp-buffer
@@ -548,6 +548,6 @@ The annotations of all candidates go to ANNOTATIONS."
             (goto-char (point-min))
             ;; The package's own file puts the commands on keys.
             (should (or (equal noun "")
-                        (not (re-search-forward "(require 'neuron-council-\\(review\\|list\\|menu\\|report\\))" nil t))))))))))
+                        (not (re-search-forward "(require 'neuron-council-\\(review\\|bulk\\|list\\|menu\\|report\\))" nil t))))))))))
 
 ;;; review-test.el ends here
