@@ -5,7 +5,8 @@
 ;;; Commentary:
 
 ;; A record is a property list in a file of its own, in a folder under NEURON_HOME, for the user's eyes alone.  The file
-;; is named ID.eld or ID.NUMBER.eld after a verdict; when that is forgotten, the server removes ID.* too.
+;; is named ID.eld or ID.NUMBER.eld after a verdict; when that is forgotten, the server removes ID.* too.  While an
+;; Emacs works on it, it is ID.PID@HOST.eld after that; an older version of the package has left out the host.
 ;;
 ;; A file is written under another name and renamed, so that nobody reads half of one.  It is read back as data, never
 ;; evaluated, and set aside where it is no record.
@@ -30,17 +31,22 @@
 
 (defun neuron-council-files-name (folder id &optional number)
   "Return the file in FOLDER for the verdict ID and NUMBER.
+NUMBER may be a string, the process that works on the file and its host.
 Signal `neuron-council-error' for an ID that is no UUID."
   (unless (neuron-council-files-id-p id)
     (signal 'neuron-council-error (list (format "%.80s is no id of a verdict" id))))
-  (concat folder id (and number (format ".%d" number)) ".eld"))
+  (concat folder id (and number (format ".%s" number)) ".eld"))
 
 (defun neuron-council-files-parse (file)
-  "Return a list of the id and the number, maybe nil, in the name of FILE, or nil."
+  "Return a list of what stands in the name of FILE, nil for any other file.
+That is the id, the number and the host, of which the latter may be nil."
   (let ((name (file-name-nondirectory file)))
-    (when (string-match (concat "\\`\\(" neuron-council-files--id "\\)\\(?:\\.\\([0-9]+\\)\\)?\\.eld\\'") name)
+    (when (string-match (concat "\\`\\(" neuron-council-files--id "\\)"
+                                "\\(?:\\.\\([0-9]+\\)\\(?:@\\([[:alnum:]_-]+\\)\\)?\\)?\\.eld\\'")
+                        name)
       (list (match-string 1 name)
-            (and (match-beginning 2) (string-to-number (match-string 2 name)))))))
+            (and (match-beginning 2) (string-to-number (match-string 2 name)))
+            (match-string 3 name)))))
 
 (defun neuron-council-files-list (folder &optional id)
   "Return the files of records in FOLDER, those of the verdict ID if given."
@@ -209,15 +215,76 @@ newer version of the package has written, is left alone."
 
 ;;;; Whose a file is, and its end
 
-(defun neuron-council-files-gone-p (pid file)
-  "Return non-nil when the process PID, which took FILE, has ended."
+(defconst neuron-council-files--abandoned (* 24 60 60)
+  "Seconds after which what an Emacs on another host has taken is nobody's.
+Whether that Emacs lives cannot be told from here.")
+
+(defvar neuron-council-files--host nil
+  "The host of this Emacs in the name of a file, nil before it is known.")
+
+(defun neuron-council-files--host ()
+  "Return what tells the processes of this host from those of others.
+It is the name of the host, and the number of the name space of processes
+where there are such: containers may share a name, and begin to count anew."
+  (or neuron-council-files--host
+      (setq neuron-council-files--host
+            (let ((host (replace-regexp-in-string "[^A-Za-z0-9_]+" "-" (system-name)))
+                  (space (file-symlink-p "/proc/self/ns/pid")))
+              (concat (substring host 0 (min 60 (length host)))
+                      (and space (string-match "[0-9]+" space)
+                           (concat "-" (match-string 0 space))))))))
+
+(defun neuron-council-files-own-name (folder id)
+  "Return the file in FOLDER for the verdict ID while this Emacs works on it."
+  (neuron-council-files-name folder id (format "%d@%s" (emacs-pid) (neuron-council-files--host))))
+
+(defun neuron-council-files--changed (file)
+  "Return when FILE was taken, nil where it is gone."
+  (file-attribute-status-change-time (file-attributes file)))
+
+(defun neuron-council-files--gone-p (pid file)
+  "Return non-nil when the process PID of this host, which took FILE, has ended."
   (let* ((attributes (process-attributes pid))
          (start (alist-get 'start attributes)))
     (or (null attributes)
         (equal (alist-get 'state attributes) "Z")
         ;; The number may be another process's by now.  Starting times are not exact.
-        (let ((changed (file-attribute-status-change-time (file-attributes file))))
+        (let ((changed (neuron-council-files--changed file)))
           (and start changed (time-less-p (time-add changed 10) start))))))
+
+(defun neuron-council-files--foreign-p (file)
+  "Return non-nil when an Emacs on another host has taken FILE."
+  (let ((host (nth 2 (neuron-council-files-parse file))))
+    (and host (not (equal host (neuron-council-files--host))))))
+
+(defun neuron-council-files-free-p (file)
+  "Return non-nil when no other Emacs works on FILE.
+What one on another host has taken is free a day later."
+  (let ((pid (nth 1 (neuron-council-files-parse file))))
+    (cond ((null pid) t)
+          ((neuron-council-files--foreign-p file)
+           (let ((changed (neuron-council-files--changed file)))
+             (and changed (time-less-p (time-add changed neuron-council-files--abandoned) nil))))
+          (t (or (= pid (emacs-pid)) (neuron-council-files--gone-p pid file))))))
+
+(defun neuron-council-files-busy-elsewhere (folder)
+  "Return how many files of FOLDER an Emacs on another host may work on."
+  (let ((count 0))
+    (dolist (file (neuron-council-files-list folder) count)
+      (when (and (neuron-council-files--foreign-p file) (not (neuron-council-files-free-p file)))
+        (setq count (1+ count))))))
+
+(defun neuron-council-files-take (file)
+  "Rename FILE, which is free, to what this Emacs works on; return that.
+Signal `file-missing' where another Emacs was first."
+  (pcase-let* ((`(,id ,pid ,host) (neuron-council-files-parse file))
+               (taken (neuron-council-files-own-name (file-name-directory file) id)))
+    (unless (equal file taken)
+      (rename-file file taken t))
+    (when (neuron-council-files--foreign-p file)
+      (neuron-council-log "%s is taken up: process %d on %s has left it for a day" id pid host)
+      (message "Neuron Council: what process %d on %s has left for a day is taken up" pid host))
+    taken))
 
 (defun neuron-council-files-delete (file)
   "Delete FILE, which may be gone already."

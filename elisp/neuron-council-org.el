@@ -637,8 +637,9 @@ ENTRY is non-nil where it can have properties."
                        verdict (if (plist-get org-capture-current-plist :immediate-finish)
                                    '(quarantine reject)
                                  '(quarantine))))
-           (neuron-council-org--hand-over :neuron-council-id (plist-get verdict :id)
-                                          :neuron-council-said (format "Council: %s; the entry is in quarantine" brief)))
+           (neuron-council-org--hand-over
+            :neuron-council-id (plist-get verdict :id)
+            :neuron-council-said (format "Council: %s; the entry is in quarantine" brief)))
           ((and (not (plist-get org-capture-current-plist :immediate-finish))
                 (neuron-council-org--flagged-p verdict '(quarantine reject)))
            (setq neuron-council-org--refused claim)

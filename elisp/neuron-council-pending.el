@@ -7,8 +7,8 @@
 ;; A memory captured asynchronously waits in a queue, the oldest first, and is stored when its verdict and those of all
 ;; before it are in.  Each request has its own time limit, so that none waits for ever.
 ;;
-;; What waits is kept in a file, ID.PID.eld while the process PID works on it, else ID.eld; the renaming decides between
-;; two Emacsen.  A file is deleted behind the store, so a memory is stored once, or twice with one id where Emacs died
+;; What waits is kept in a file, ID.PID@HOST.eld while an Emacs works on it, else ID.eld; the renaming decides between
+;; two of them.  A file is deleted behind the store, so a memory is stored once, or twice with one id where Emacs died
 ;; between the two.  Where the claim reached no server, its file becomes one of neuron-council-unsent.el instead.
 ;;
 ;; A memory that could not be stored leaves the queue and keeps its file, with the verdict, for the next try.
@@ -84,8 +84,8 @@ What is there is replaced.  Signal an error where that cannot be."
 (defun neuron-council-pending--keep (memory)
   "Keep MEMORY in a file; where that cannot be, it waits in this Emacs alone."
   (condition-case problem
-      (let ((file (neuron-council-files-name (neuron-council-pending-folder)
-                                             (neuron-council-pending--memory-id memory) (emacs-pid))))
+      (let ((file (neuron-council-files-own-name (neuron-council-pending-folder)
+                                                 (neuron-council-pending--memory-id memory))))
         (neuron-council-pending--write memory file)
         (setf (neuron-council-pending--memory-file memory) file))
     (error
@@ -96,27 +96,23 @@ What is there is replaced.  Signal an error where that cannot be."
 
 (defun neuron-council-pending--free-p (file)
   "Return non-nil when nobody works on the memory in FILE."
-  (pcase-let ((`(,id ,pid) (neuron-council-files-parse file)))
-    (and (not (neuron-council-pending--find id))
-         (or (null pid) (= pid (emacs-pid)) (neuron-council-files-gone-p pid file)))))
+  (and (not (neuron-council-pending--find (car (neuron-council-files-parse file))))
+       (neuron-council-files-free-p file)))
 
 (defun neuron-council-pending--take (file)
   "Take FILE, and return its memory.
 Return nil where another Emacs works on it, it is broken, or cannot be
 taken, which is said."
   (when (neuron-council-pending--free-p file)
-    (let* ((id (car (neuron-council-files-parse file)))
-           (taken (neuron-council-files-name (file-name-directory file) id (emacs-pid))))
+    (let ((id (car (neuron-council-files-parse file))))
       (condition-case problem
-          (progn
-            (unless (equal file taken)
-              (rename-file file taken t))
-            (let ((record (neuron-council-files-read taken #'neuron-council-pending--valid-p)))
-              (when record
-                (neuron-council-pending--make-memory
-                 :id id :claim (plist-get record :claim) :context (plist-get record :context)
-                 :store-args (plist-get record :store-args) :time (plist-get record :time)
-                 :verdict (plist-get record :verdict) :file taken))))
+          (let* ((taken (neuron-council-files-take file))
+                 (record (neuron-council-files-read taken #'neuron-council-pending--valid-p)))
+            (when record
+              (neuron-council-pending--make-memory
+               :id id :claim (plist-get record :claim) :context (plist-get record :context)
+               :store-args (plist-get record :store-args) :time (plist-get record :time)
+               :verdict (plist-get record :verdict) :file taken)))
         (file-missing nil)
         (file-error
          (neuron-council-log "%s cannot be taken up: %s" id (car problem))
@@ -337,17 +333,23 @@ Return the number of these memories."
   "Take up the memories that wait to be stored, and return how many there are.
 They are those of an Emacs that died before their verdicts were in, and
 those on which the store function failed.  Where they are not judged yet,
-they are; each is stored when its verdict is in, the oldest first."
+they are; each is stored when its verdict is in, the oldest first.
+
+Whether an Emacs on another host that shares NEURON_HOME has died cannot
+be told: what that has taken is taken up a day later."
   (interactive)
   (neuron-council-store-check-all)
   (let ((count (neuron-council-pending--resume)))
     (neuron-council-pending--store-in-turn)
     (when (called-interactively-p 'interactive)
-      (message (pcase count
+      (message "%s%s"
+               (pcase count
                  (0 "No memory waits to be stored")
                  (1 "One memory is taken up, and stored when its verdict is in")
-                 (_ "%d memories are taken up, and stored when their verdicts are in"))
-               count))
+                 (_ (format "%d memories are taken up, and stored when their verdicts are in" count)))
+               (pcase (neuron-council-files-busy-elsewhere (neuron-council-pending-folder))
+                 (0 "")
+                 (others (format "; those of an Emacs on another host (%d) are, a day after it took them" others)))))
     count))
 
 (defun neuron-council-pending-look ()

@@ -12,7 +12,7 @@
 ;;
 ;; Where the folder cannot be written, that is said once, and claims are judged all the same.
 ;;
-;; A file is ID.eld, or ID.PID.eld while the process PID works on it; the renaming decides between two Emacsen.
+;; A file is ID.eld, or ID.PID@HOST.eld while an Emacs works on it; the renaming decides between two of them.
 
 ;;; Code:
 
@@ -66,7 +66,7 @@ Where that cannot be done it is submitted all the same."
          (id (plist-get params :id)))
     (neuron-council-unsent--try
      (lambda ()
-       (let ((file (neuron-council-files-name (neuron-council-unsent-folder) id (emacs-pid))))
+       (let ((file (neuron-council-files-own-name (neuron-council-unsent-folder) id)))
          ;; First, since C-g may come while it is written.
          (push (cons id file) neuron-council-unsent--taken)
          (neuron-council-files-write file (list :id id :claim (plist-get params :claim)
@@ -140,24 +140,20 @@ in its file where it reached no server, or where FUNCTION fails."
 
 (defun neuron-council-unsent--free-p (file)
   "Return non-nil when nobody works on FILE."
-  (pcase-let ((`(,id ,pid) (neuron-council-files-parse file)))
-    (and (not (assoc id neuron-council-unsent--taken))
-         (or (null pid) (= pid (emacs-pid)) (neuron-council-files-gone-p pid file)))))
+  (and (not (assoc (car (neuron-council-files-parse file)) neuron-council-unsent--taken))
+       (neuron-council-files-free-p file)))
 
 (defun neuron-council-unsent--take (file)
   "Take FILE and return its record.
 Return nil where another Emacs was first, or FILE is broken."
   (when (neuron-council-unsent--free-p file)
-    (let* ((id (car (neuron-council-files-parse file)))
-           (taken (neuron-council-files-name (file-name-directory file) id (emacs-pid))))
+    (let ((id (car (neuron-council-files-parse file))))
       (condition-case nil
-          (progn
-            (unless (equal file taken)
-              (rename-file file taken t))
-            (let ((record (neuron-council-files-read taken #'neuron-council-unsent--valid-p)))
-              (when record
-                (push (cons id taken) neuron-council-unsent--taken))
-              record))
+          (let* ((taken (neuron-council-files-take file))
+                 (record (neuron-council-files-read taken #'neuron-council-unsent--valid-p)))
+            (when record
+              (push (cons id taken) neuron-council-unsent--taken))
+            record)
         (file-missing nil)))))
 
 (defun neuron-council-unsent--submit (record)

@@ -153,6 +153,10 @@ The request that made it ready counts for `neuron-council-test-token'."
   (let ((folder (concat neuron-council-test-home "council/" name)))
     (and (file-directory-p folder) (directory-files folder nil "\\`[^.]"))))
 
+(defun neuron-council-test-taken (id &optional pid)
+  "Return the name of the file on ID that this Emacs works on, or the process PID."
+  (format "%s.%d@%s.eld" id (or pid (emacs-pid)) (neuron-council-files--host)))
+
 (defun neuron-council-test-uuid (n)
   "Return an id for N, a whole number; those of greater numbers sort later."
   (format "00000000-0000-4000-8000-%012d" n))

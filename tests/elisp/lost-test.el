@@ -95,7 +95,7 @@ Without a context that has something to quote there is no challenge."
                   '(capture-memory-with-council "Ana lives in Lisbon." "Ana: I live in Lisbon." 'node))))
       (neuron-council-test-until (neuron-council-test-chats))
       (let ((name (car (neuron-council-test-folder "unsent"))))
-        (should (string-match (format "\\`\\(.*\\)\\.%d\\.eld\\'" (process-id child)) name))
+        (should (string-match (format "\\`\\(.*\\)\\.%d@.*\\.eld\\'" (process-id child)) name))
         (let ((id (match-string 1 name)))
           (signal-process child 'SIGKILL)
           (neuron-council-test-until (not (process-live-p child)))

@@ -172,7 +172,7 @@
         (capture-memory-with-council-async (propertize "A claim" 'face 'bold) "A context" 'node :kind "fact"))
       (pcase-let* ((`(,name ,mode ,folder-mode ,record ,params) seen)
                    (id (plist-get params :id)))
-        (should (equal name (format "%s.%d.eld" id (emacs-pid))))
+        (should (equal name (neuron-council-test-taken id)))
         (should (= mode #o600))
         (should (= folder-mode #o700))
         (should (equal (plist-get record :claim) "A claim"))
@@ -442,6 +442,38 @@
 
 ;;;; Another life
 
+(ert-deftest neuron-council-test-pending-of-another-host ()
+  "What an Emacs on another host works on is left alone for a day; old names go on working."
+  (neuron-council-test-with nil
+    (let ((folder (neuron-council-pending-folder)) (live (start-process "other" nil "sleep" "3600")))
+      (unwind-protect
+          (cl-flet ((keep (n owner)
+                      (neuron-council-test-pending-keep n)
+                      (rename-file (neuron-council-files-name folder (neuron-council-test-uuid n))
+                                   (neuron-council-files-name folder (neuron-council-test-uuid n) owner))))
+            ;; The same number means another process there, and here one that has ended.
+            (keep 1 "99999999@elsewhere-17")
+            (keep 2 (format "99999999@%s" (neuron-council-files--host)))
+            (keep 3 99999999)
+            (keep 4 (process-id live))
+            (keep 5 (format "%d@%s" (process-id live) (neuron-council-files--host)))
+            (keep 6 (format "%d@elsewhere-17" (emacs-pid)))
+            (let ((said (let ((noninteractive nil) (neuron-council-show-progress nil))
+                          (neuron-council-test-messages (call-interactively #'neuron-council-resume-pending)))))
+              (should (string-match-p "\\`2 memories are taken up.*another host (2) are, a day after" (car (last said)))))
+            (neuron-council-test-until (= 2 (length neuron-council-test-stored)))
+            (should (equal (neuron-council-test-stored-first) '(2 3)))
+            (should (= 4 (length (neuron-council-test-folder "pending"))))
+            ;; A day later.
+            (cl-letf (((symbol-value 'neuron-council-files--abandoned) -60))
+              (should (equal (cl-count-if (lambda (text) (string-match-p "on elsewhere-17 has left for a day" text))
+                                          (neuron-council-test-messages (neuron-council-resume-pending)))
+                             2)))
+            (neuron-council-test-until (= 4 (length neuron-council-test-stored)))
+            (should (equal (neuron-council-test-stored-first) '(2 3 1 6)))
+            (should (= 2 (length (neuron-council-test-folder "pending")))))
+        (delete-process live)))))
+
 (ert-deftest neuron-council-test-pending-survives-kill-9 ()
   "The next Emacs stores what the dead one left: once, in order, with the same ids, before its own."
   (neuron-council-test-with '(:verify [(:delay 3600)])
@@ -450,9 +482,12 @@
                    '(dolist (n '(1 2 3)) (capture-memory-with-council-async (format "Claim %d" n) nil n :text "é\n\"x\""))
                    '(while t (accept-process-output nil 0.1))))
            (names (neuron-council-test-until (let ((names (neuron-council-test-folder "pending")))
-                                               (and (= 3 (length names)) names))))
+                                               (and (= 3 (cl-count-if (lambda (name) (string-suffix-p ".eld" name))
+                                                                      names))
+                                                    (= 3 (length names))
+                                                    names))))
            (ids (mapcar (lambda (name) (substring name 0 36)) names)))
-      (should (equal names (mapcar (lambda (id) (format "%s.%d.eld" id (process-id child))) ids)))
+      (should (equal names (mapcar (lambda (id) (neuron-council-test-taken id (process-id child))) ids)))
       ;; A living Emacs keeps its own.
       (should (zerop (neuron-council-resume-pending)))
       (signal-process child 'SIGKILL)
