@@ -143,7 +143,7 @@ async def test_a_council_that_cannot_convene_answers_every_request(new):
 
 async def test_cancelling_a_request_leaves_the_council_that_it_waits_for(new, monkeypatch):
     convened = asyncio.Event()
-    monkeypatch.setattr(FakeCouncil, "start", lambda *_: convened.wait())
+    monkeypatch.setattr(FakeCouncil, "start", lambda *_, **__: convened.wait())
     bench = new.initialized()
     bench.send(1, "council/health")
     bench.send(2, "council/health")
