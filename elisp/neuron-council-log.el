@@ -15,8 +15,15 @@
   "Go to the end of the log, which is never old."
   (goto-char (point-max)))
 
+(defvar neuron-council-log-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "o" #'occur)
+    map)
+  "Keys of the log.")
+
 (define-derived-mode neuron-council-log-mode special-mode "Council-Log"
-  "Major mode of the log: what the client did and what the server said."
+  "Major mode of the log: what the client did and what the server said.
+\\<neuron-council-log-mode-map>\\[occur] lists the lines with a text, such as ERROR."
   :interactive nil
   (buffer-disable-undo)
   (setq-local window-point-insertion-type t)            ; every window at the end stays there

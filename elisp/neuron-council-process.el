@@ -124,6 +124,10 @@ Signal `neuron-council-error' where one that it is started with is nonsense."
 (defvar neuron-council-process--server nil
   "The server that was started last.")
 
+(defvar neuron-council-process--stopping nil
+  "Why the server is being stopped, nil while it is not.
+Meanwhile no other is started, by a callback that asks for more, say.")
+
 (defvar neuron-council-process--deaths nil
   "The deaths in a row: a plist of :count, :at, :command and :reason, or nil.")
 
@@ -256,6 +260,8 @@ Signal `neuron-council-error' where that cannot be, now or for good."
     (when (and server (not (eq (neuron-council-process-server-state server) 'ended))
                (not (neuron-council-process-live-p server)))
       (neuron-council-process--died server))
+    (when neuron-council-process--stopping
+      (signal 'neuron-council-error (list neuron-council-process--stopping)))
     (if (neuron-council-process-live-p server)
         server
       ;; A folder that is gone or remote must not matter.
@@ -518,7 +524,8 @@ The wait lasts SECONDS at most."
 This takes `neuron-council-process--leave-limit' at most."
   (let ((server neuron-council-process--server))
     (when (and server (not (eq (neuron-council-process-server-state server) 'ended)))
-      (let ((ready (eq (neuron-council-process-server-state server) 'ready)))
+      (let ((ready (eq (neuron-council-process-server-state server) 'ready))
+            (neuron-council-process--stopping reason))
         (setf (neuron-council-process-server-state server) 'ended)
         (unwind-protect
             (condition-case problem

@@ -412,6 +412,23 @@ must be at once, count as no death, and cost no memory."
       (should (< (neuron-council-test-seconds (neuron-council-stop)) neuron-council-test-never))
       (should-not (process-live-p process)))))
 
+(ert-deftest neuron-council-test-process-stop-starts-no-other ()
+  "What asks for more when its answer comes in the midst of the stop gets none."
+  (neuron-council-test-with nil
+    (let* ((errors nil)
+           (ask (lambda (&rest _)
+                  (neuron-council-verify-async "More" nil (lambda (verdict)
+                                                            (push (plist-get verdict :error) errors))))))
+      (neuron-council-verify "A claim")
+      (advice-add 'neuron-council-process-wait :before ask)
+      (unwind-protect
+          (neuron-council-stop)
+        (advice-remove 'neuron-council-process-wait ask))
+      (neuron-council-test-until (and errors (null neuron-council-rpc-jobs)))
+      (should (equal (delete-dups errors) '("the server was stopped")))
+      (should-not (get-process "neuron-council"))
+      (should (= 1 (length (neuron-council-test-seen "initialize")))))))
+
 (ert-deftest neuron-council-test-process-stop-without-a-server ()
   (neuron-council-test-clean
     (neuron-council-stop)
