@@ -11,7 +11,8 @@
 ;; verdicts at once, in -bulk.el.
 ;;
 ;; Nothing here waits.  A request to the ledger has a kind: `fresh' takes the place of all that was loaded, `newer' is
-;; merged into it, `more' goes on behind it.  What arrives while the list is shown is asked for twice a second at most.
+;; merged into it, `more' goes on behind it.  What arrives while the list is shown is asked for twice a second at most,
+;; and not while somebody is typing.
 
 ;;; Code:
 
@@ -43,6 +44,10 @@
 
 (defconst neuron-council-list--pause 0.5
   "Seconds between two looks at what has arrived.")
+
+(defconst neuron-council-list--rest 0.2
+  "Seconds without a key before the list shows what has arrived.
+Drawing it in a terminal takes some milliseconds, which a typist can feel.")
 
 (defconst neuron-council-list--most 1000
   "How many verdicts the ledger gives at a time.")
@@ -333,18 +338,31 @@ Return nil where the two do not meet."
          (eq (buffer-local-value 'major-mode buffer) 'neuron-council-list-mode)
          buffer)))
 
+(defun neuron-council-list--look-in (seconds)
+  "Look at what has arrived in SECONDS."
+  (setq neuron-council-list--timer
+        (run-at-time seconds nil #'neuron-council-errors-guard "the council's list" #'neuron-council-list--catch-up)))
+
+(defun neuron-council-list--typing-p ()
+  "Return non-nil while somebody is pressing keys, or a command runs."
+  (and (not noninteractive)
+       (< (float-time (or (current-idle-time) 0)) neuron-council-list--rest)))
+
 (defun neuron-council-list--catch-up ()
   "Show what has arrived, where the list can be seen."
   (setq neuron-council-list--timer nil)
   (let ((buffer (neuron-council-list--buffer)))
-    (when (and buffer (get-buffer-window buffer 'visible))
+    (cond
+     ((not (and buffer (get-buffer-window buffer 'visible))))
+     ((neuron-council-list--typing-p) (neuron-council-list--look-in neuron-council-list--rest))
+     (t
       (with-current-buffer buffer
         (when (and neuron-council-list--stale (not neuron-council-list--asking))
           (setq neuron-council-list--stale nil)
           ;; Nothing that arrives may start a server.
           (if (neuron-council-process-ready-p)
               (neuron-council-list-ask (if neuron-council-list--answered 'newer 'fresh))
-            (neuron-council-list--render)))))))
+            (neuron-council-list--render))))))))
 
 (defun neuron-council-list--soon (&rest _)
   "Note that something has arrived, and look at it in a while if the list is seen."
@@ -353,9 +371,7 @@ Return nil where the two do not meet."
       (with-current-buffer buffer
         (setq neuron-council-list--stale t))
       (when (and (not neuron-council-list--timer) (get-buffer-window buffer 'visible))
-        (setq neuron-council-list--timer
-              (run-at-time neuron-council-list--pause nil
-                           #'neuron-council-errors-guard "the council's list" #'neuron-council-list--catch-up))))))
+        (neuron-council-list--look-in neuron-council-list--pause)))))
 
 (defun neuron-council-list--seen (window)
   "Look at what has arrived, now that WINDOW shows the list."
