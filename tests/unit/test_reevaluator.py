@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextlib import closing as closing_at_once
@@ -468,6 +469,30 @@ async def test_it_is_told_again_at_every_start_until_it_is_acknowledged(stub: St
     last, told = await servers(refusing_url())
     assert (await last.health()).pending == 0
     assert told == []
+
+
+@pytest.mark.parametrize(
+    ("start", "is_owed"),
+    [
+        (lambda council, told: council.start(told), True),
+        (lambda council, told: council.start(told, acknowledges=False), False),
+        (lambda council, _: council.start(), False),
+        (lambda *_: asyncio.sleep(0), False),
+    ],
+    ids=["a client", "an editor", "nobody listens", "a shell"],
+)
+async def test_only_who_can_acknowledge_is_told_until_then(
+    stub: Stub, servers: Servers, tmp_path: Path, start: Callable[..., Awaitable[None]], is_owed: bool
+) -> None:
+    async with closing(Council(settings(refusing_url(), tmp_path))) as away:
+        await start(away, [].append)
+        old = await away.verify(PACK)
+    _, told = await servers(stub.url)
+    await until(lambda: told)  # others are told all the same, for a while
+    assert told[0].old == old.id
+    with closing_at_once(sqlite3.connect(tmp_path / FILE)) as db:
+        ((ends,),) = db.execute("SELECT until FROM announcement").fetchall()
+    assert (ends is None) is is_owed
 
 
 async def test_a_person_s_verify_settles_what_is_queued(stub: Stub, servers: Servers) -> None:
