@@ -14,6 +14,7 @@
 (define-error 'neuron-council-error "Neuron Council")
 (define-error 'neuron-council-refused "Neuron Council" 'neuron-council-error)
 (define-error 'neuron-council-unknown "Neuron Council" 'neuron-council-error)
+(define-error 'neuron-council-died "Neuron Council" 'neuron-council-error)
 (define-error 'neuron-council-cancelled "Neuron Council" 'neuron-council-error)
 (define-error 'neuron-council-not-found "Neuron Council" '(neuron-council-error user-error))
 

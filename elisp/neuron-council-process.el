@@ -480,7 +480,7 @@ update the server: %s"
                   (_ "its buffer was killed")))
            (words (neuron-council-process--last-words server)))
       (neuron-council-process-fail server
-                                (list 'neuron-council-error
+                                (list 'neuron-council-died
                                       (format "the server died (%s)%s" how (if words (concat ": " words) "")))))))
 
 (defun neuron-council-process-fail (server condition)

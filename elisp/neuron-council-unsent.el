@@ -10,6 +10,10 @@
 ;; verdict is not enough: the file stays until some function of `neuron-council-reevaluated-functions' has taken the
 ;; verdict in.  It goes, too, when the server refuses the claim, and when a person takes it back or has it forgotten.
 ;;
+;; Over a claim that the server dies of it would die at every start, and take with it what a person asks meanwhile.  So
+;; one over which it died is submitted with no other beside it, and given up after the third time: its file stays, under
+;; another name.
+;;
 ;; Where the folder cannot be written, that is said once, and claims are judged all the same.
 ;;
 ;; A file is ID.eld, or ID.PID@HOST.eld while an Emacs works on it; the renaming decides between two of them.
@@ -22,6 +26,12 @@
 
 (defconst neuron-council-unsent--at-a-time 2
   "How many of these claims are submitted at a time.")
+
+(defconst neuron-council-unsent--deaths-limit 3
+  "A claim over which a server died so many times is given up.")
+
+(defvar neuron-council-unsent--alone nil
+  "The id of the claim that is being judged with no other beside it, or nil.")
 
 (defvar neuron-council-unsent--taken nil
   "Alist from the ids this Emacs works on to their files.")
@@ -42,7 +52,8 @@
   "Return non-nil when RECORD has a claim and no context but a string."
   (and (stringp (plist-get record :claim))
        (or (null (plist-get record :context)) (stringp (plist-get record :context)))
-       (or (null (plist-get record :time)) (numberp (plist-get record :time)))))
+       (or (null (plist-get record :time)) (numberp (plist-get record :time)))
+       (or (null (plist-get record :deaths)) (natnump (plist-get record :deaths)))))
 
 (defvar neuron-council-unsent--said nil
   "Non-nil once this Emacs has said that a claim cannot be kept.")
@@ -159,13 +170,46 @@ Return nil where another Emacs was first, or FILE is broken."
 (defun neuron-council-unsent--submit (record)
   "Submit the claim of RECORD, which this Emacs has taken."
   (let ((id (plist-get record :id)))
+    (when (plist-get record :deaths)
+      (setq neuron-council-unsent--alone id))
     (neuron-council-verify-submit
      (plist-get record :claim) (plist-get record :context) id
      (lambda (verdict condition)
-       (neuron-council-unsent--judged id verdict condition))
+       (when (equal id neuron-council-unsent--alone)
+         (setq neuron-council-unsent--alone nil))
+       (if (eq (car condition) 'neuron-council-died)
+           (neuron-council-unsent--died record)
+         (neuron-council-unsent--judged id verdict condition)))
      nil
      (lambda (job) (setf (neuron-council-job-background job) t))
      t)))
+
+(defun neuron-council-unsent--died (record)
+  "Note that the server died over the claim of RECORD, maybe of it.
+The file is left for the next start, or given up."
+  (let* ((id (plist-get record :id))
+         (deaths (1+ (or (plist-get record :deaths) 0)))
+         (file (cdr (assoc id neuron-council-unsent--taken))))
+    (when (and file (file-exists-p file))
+      (neuron-council-unsent--try
+       #'neuron-council-files-write file
+       (list :id id :claim (plist-get record :claim) :context (plist-get record :context)
+             :time (plist-get record :time) :deaths deaths)
+       nil t))
+    (if (< deaths neuron-council-unsent--deaths-limit)
+        (neuron-council-unsent--release id)
+      (neuron-council-unsent--give-up id deaths))))
+
+(defun neuron-council-unsent--give-up (id deaths)
+  "Submit the claim ID, over which DEATHS servers died, no more, and say so."
+  (let ((file (neuron-council-unsent--file id)))
+    (when (and file (file-exists-p file))
+      (let ((name (concat (neuron-council-files-name (file-name-directory file) id) ".given-up")))
+        (neuron-council-unsent--try #'rename-file file name t)
+        (neuron-council-log "The unsent claim %s is given up: %d servers died over it" id deaths)
+        (message "Neuron Council: %d servers died over a claim, so it is not judged; it is kept in %s \
+(M-x neuron-council-show-log says why they died)"
+                 deaths (abbreviate-file-name name))))))
 
 (defun neuron-council-unsent--judged (id verdict condition)
   "Take in VERDICT on the claim ID, or CONDITION where there is none."
@@ -190,7 +234,7 @@ Return nil where another Emacs was first, or FILE is broken."
 
 (defun neuron-council-unsent--room-p ()
   "Return non-nil when another claim can be submitted: no person waits."
-  (let ((room neuron-council-unsent--at-a-time))
+  (let ((room (if neuron-council-unsent--alone 0 neuron-council-unsent--at-a-time)))
     (dolist (job neuron-council-rpc-jobs)
       (cond ((not (neuron-council-job-background job))
              (unless (neuron-council-rpc-job-done-p job) (setq room 0)))
@@ -198,13 +242,34 @@ Return nil where another Emacs was first, or FILE is broken."
              (setq room (1- room)))))
     (> room 0)))
 
+(defun neuron-council-unsent--idle-p ()
+  "Return non-nil when none of these claims is being judged."
+  (let ((idle t))
+    (dolist (job neuron-council-rpc-jobs idle)
+      (when (and (neuron-council-job-background job) (eq (neuron-council-job-method job) :council/verify))
+        (setq idle nil)))))
+
+(defun neuron-council-unsent--put-off (record)
+  "Let RECORD, which must be judged alone, come behind the other claims."
+  (let ((id (plist-get record :id)))
+    (neuron-council-unsent--release id)
+    (setq neuron-council-unsent--waiting
+          (append neuron-council-unsent--waiting
+                  (list (neuron-council-files-name (neuron-council-unsent-folder) id))))))
+
 (defun neuron-council-unsent--next ()
   "Submit what can be submitted now."
   (setq neuron-council-unsent--timer nil)
-  (while (and neuron-council-unsent--waiting (neuron-council-process-ready-p) (neuron-council-unsent--room-p))
-    (let ((record (neuron-council-unsent--take (pop neuron-council-unsent--waiting))))
-      (when record
-        (neuron-council-unsent--submit record)))))
+  (let ((going t))
+    (while (and going neuron-council-unsent--waiting (neuron-council-process-ready-p)
+                (neuron-council-unsent--room-p))
+      (let ((record (neuron-council-unsent--take (pop neuron-council-unsent--waiting))))
+        (cond ((null record))
+              ((or (null (plist-get record :deaths)) (neuron-council-unsent--idle-p))
+               (neuron-council-unsent--submit record))
+              (t (neuron-council-unsent--put-off record)
+                 ;; What is being judged comes back here when it has ended.
+                 (setq going nil)))))))
 
 (defun neuron-council-unsent--soon ()
   "Look in a moment for what can be submitted."

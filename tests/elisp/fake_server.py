@@ -11,6 +11,7 @@ LOG is a file that gets every message received, one JSON object a line. SCRIPT i
   announce     [{"supersedes": ID, "verdict": VERDICT}, ...]: sent right behind the reply to `initialize`, with the
                fields of VERDICT in place of the usual ones
   verify       [STEP, ...], the n-th for the n-th `council/verify`, the last for all later ones
+  fatal        a claim at which the server leaves with status 9
   answers      {METHOD: {"result": ...} or {"error": {...}} or {"exit": STATUS}}, for other methods, else {}
   ledger       how many verdicts the ledger has, see `Ledger`, which answers then; or a list of the fields of each, the
                newest first
@@ -142,6 +143,8 @@ class Server:
 
     def verify(self, message: Json, step: Json) -> None:
         number, params = message["id"], message["params"]
+        if params.get("claim") == self.script.get("fatal"):
+            os._exit(9)
         token = params["workDoneToken"]
         cancelled = self.cancelled.setdefault(token, threading.Event())
         if "stderr" in step:

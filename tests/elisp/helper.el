@@ -51,6 +51,7 @@
         neuron-council-rpc--undelivered nil
         neuron-council-unsent--said nil
         neuron-council-unsent--taken nil
+        neuron-council-unsent--alone nil
         neuron-council-unsent--waiting nil
         neuron-council-pending--queue nil
         neuron-council-pending--unstored nil

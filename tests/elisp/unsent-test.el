@@ -263,4 +263,28 @@
     (neuron-council-test-until (null neuron-council-rpc-jobs))
     (should-not (neuron-council-test-folder "unsent"))))
 
+(ert-deftest neuron-council-test-unsent-claim-that-ends-the-server ()
+  "It is given up after the third time, not lost, and costs no other claim its verdict."
+  (neuron-council-test-with '(:fatal "Claim 2")
+    (neuron-council-test-hearing
+      (dolist (n '(1 2 3)) (neuron-council-test-unsent n))
+      (let ((said nil) (starts 0) (name (concat (neuron-council-test-uuid 2) ".eld.given-up")))
+        (while (and (not (member name (neuron-council-test-folder "unsent"))) (< starts 9))
+          (setq starts (1+ starts)
+                said (neuron-council-test-messages
+                       (neuron-council-restart)
+                       (neuron-council-test-until (not (plist-get (neuron-council-process-status) :state)))
+                       (neuron-council-test-until (null neuron-council-rpc-jobs)))))
+        (should (= starts 3))
+        (should (cl-some (lambda (text) (string-match-p "3 servers died over a claim.*given-up" text)) said))
+        (neuron-council-restart)
+        (neuron-council-test-settled)
+        (should (neuron-council-process-ready-p))
+        (should (equal (sort (mapcar #'car heard) #'string<)
+                       (list (neuron-council-test-uuid 1) (neuron-council-test-uuid 3))))
+        (should (equal (neuron-council-test-folder "unsent") (list name)))
+        (should (= 3 (cl-count "Claim 2" (neuron-council-test-claims) :test #'equal)))
+        (neuron-council-unsent-forget (neuron-council-test-uuid 2))
+        (should-not (neuron-council-test-folder "unsent"))))))
+
 ;;; unsent-test.el ends here
