@@ -139,7 +139,7 @@ FUNCTION is called as `neuron-council-verify-submit' does; the claim stays
 in its file where it reached no server, or where FUNCTION fails."
   (neuron-council-verify-submit claim context id
                                 (lambda (verdict condition)
-                                  (let ((settled '(neuron-council-error "its verdict was not taken in")))
+                                  (let ((settled (list 'neuron-council-error "its verdict was not taken in")))
                                     (unwind-protect
                                         (progn
                                           (funcall function verdict condition)
