@@ -163,7 +163,8 @@ One that nobody could judge is put before those that wait for that."
          (here (neuron-council-verdict-find id)))
     (cond
      ((plist-member here :context) (neuron-council-bulk--fresh-of here callback))
-     ((and (equal (plist-get verdict :status) "unavailable") (not (plist-get verdict :error)))
+     ((and (equal (plist-get verdict :status) "unavailable")
+           (not (plist-get verdict :error)) (not (neuron-council-verdict-superseded-p verdict)))
       (neuron-council-review-reevaluate-submit (list id) (lambda (_ condition) (funcall callback condition))))
      (t
       (neuron-council-rpc-submit

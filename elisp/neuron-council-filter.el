@@ -57,6 +57,7 @@ Nil where that is all that the list is narrowed to."
   (let* ((how (alist-get neuron-council-filter-name neuron-council-filter--table))
          (tag (plist-get how :tag)))
     (and (or (null tag) (member tag (neuron-council-verdict-tags verdict)))
+         (not (and (eq neuron-council-filter-name 'unavailable) (neuron-council-verdict-superseded-p verdict)))
          (or (null (plist-get how :status)) (neuron-council-row-parked-p verdict))
          (or (null (plist-get how :reviewed)) (null (neuron-council-row-decision verdict)))
          (or (null neuron-council-filter-text)

@@ -374,14 +374,28 @@ The server counts a member that failed as uncertain; it said no such thing."
        (or (ignore-errors (and (numberp at) (format-time-string ", %Y-%m-%d %H:%M" at))) "")
        (if (equal note "") "." (concat ": " note))))))
 
-(defun neuron-council-format--supersedes (verdict width)
-  "Return a line of WIDTH columns for the id that VERDICT supersedes."
-  (let ((id (neuron-council-verdict-plain (plist-get verdict :supersedes))))
+(defun neuron-council-format--other (words id width)
+  "Return a line of WIDTH columns with WORDS and the ID of another verdict."
+  (let ((id (neuron-council-verdict-plain id)))
     (if (equal id "")
         ""
       (neuron-council-format--mark
-       (neuron-council-format--lines (concat "It supersedes " id) width)
-       "It supersedes " id 'neuron-council-format-link (cons 'verdict id)))))
+       (neuron-council-format--lines (concat words id) width)
+       words id 'neuron-council-format-link (cons 'verdict id)))))
+
+(defun neuron-council-format--tries (waiting)
+  "Return how often a claim was tried in vain, and when it is tried again.
+WAITING is what the ledger says of it while it is in the queue; nil where it
+was not tried yet."
+  (let ((attempts (and (proper-list-p waiting) (plist-get waiting :attempts)))
+        (due (and (proper-list-p waiting) (plist-get waiting :due))))
+    (when (and (integerp attempts) (> attempts 0))
+      (concat
+       (format "Tried in vain %s" (if (= attempts 1) "once" (format "%d times" attempts)))
+       (or (ignore-errors (and (numberp due) (> due (float-time))
+                               (format-time-string ", again from %Y-%m-%d %H:%M on" due)))
+           "")
+       "; M-x neuron-council-reevaluate tries it at once."))))
 
 (defun neuron-council-format--time (verdict width)
   "Return lines of WIDTH columns for how long VERDICT took, and its id."
@@ -445,6 +459,7 @@ It is what `neuron-council-replay-outcome' returns, or nil."
 (defun neuron-council-format--status (verdict)
   "Return what the status of VERDICT means, and what a person can do."
   (cond
+   ((neuron-council-verdict-superseded-p verdict) "Nobody could be asked then; the claim was judged later.")
    ;; The server judges again what it has; of a verdict that Emacs made itself it knows nothing.
    ((not (plist-get verdict :error))
     (neuron-council-format--words (plist-get verdict :status) neuron-council-format--statuses))
@@ -475,7 +490,9 @@ M-x neuron-council-doctor says what to mend.")
    (neuron-council-format--lines (neuron-council-format--status verdict) width)
    (neuron-council-format--lines (neuron-council-format--parked (plist-get verdict :report)) width)
    (neuron-council-format--lines (neuron-council-format--review (plist-get verdict :review)) width)
-   (neuron-council-format--supersedes verdict width)))
+   (neuron-council-format--lines (neuron-council-format--tries (plist-get verdict :waiting)) width)
+   (neuron-council-format--other "It supersedes " (plist-get verdict :supersedes) width)
+   (neuron-council-format--other "It was superseded by " (plist-get verdict :superseded_by) width)))
 
 (defun neuron-council-format--bodies (verdict width)
   "Return the titles and lines of WIDTH columns of VERDICT, in order."

@@ -339,7 +339,8 @@ One that is at hand stays in its place, and takes over what has changed."
         (anew (null neuron-council-report--verdict)))
     (if (neuron-council-verdict-find id)
         (apply #'neuron-council-verdict-note id
-               (append (list :review (plist-get verdict :review) :supersedes (plist-get verdict :supersedes))
+               (append (apply #'append (mapcar (lambda (key) (list key (plist-get verdict key)))
+                                               '(:review :supersedes :superseded_by :waiting)))
                        (and (plist-member verdict :context) (list :context (plist-get verdict :context)))))
       (neuron-council-verdict-add verdict))
     (setq neuron-council-report--verdict (or (neuron-council-verdict-find id) verdict))

@@ -89,6 +89,8 @@ That of `tabulated-list-mode' would let what models wrote act on it."
     (dolist (first '("parked" "rejected"))
       (when (or (member first words) (equal first (plist-get verdict :status)))
         (setq words (cons first (delete first words)))))
+    (when (neuron-council-verdict-superseded-p verdict)
+      (setq words (append words '("superseded"))))
     (neuron-council-row--explained
      "Verdict" (propertize (if words
                                (mapconcat #'identity words ", ")
@@ -160,7 +162,8 @@ The server counts a member that was not asked as uncertain."
 (defun neuron-council-row--signature (verdict held)
   "Return all that can change in the columns of VERDICT with HELD."
   (list (neuron-council-row-decision verdict) (plist-get (car held) :reason)
-        (plist-get verdict :at) (plist-get verdict :tags) (plist-get verdict :status)))
+        (plist-get verdict :at) (plist-get verdict :tags) (plist-get verdict :status)
+        (plist-get verdict :superseded_by)))
 
 (defun neuron-council-row--new (key verdict held signature)
   "Return a row KEY of VERDICT with HELD and SIGNATURE."

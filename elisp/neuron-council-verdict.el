@@ -110,6 +110,11 @@ What is too long to be shown is cut off, and its length is told."
     (concat (if (numberp confidence) (format "%.2f " confidence) "")
             (mapconcat #'neuron-council-verdict-plain (neuron-council-verdict-tags verdict) ", "))))
 
+(defun neuron-council-verdict-superseded-p (verdict)
+  "Return non-nil when another verdict has taken the place of VERDICT."
+  (let ((id (plist-get verdict :superseded_by)))
+    (and (stringp id) (not (equal id "")))))
+
 ;;;; Verdicts at hand
 
 (defcustom neuron-council-verdicts-kept 50
@@ -207,7 +212,8 @@ They must be quick; what is shown of the former has to follow.")
     (when earlier
       (apply #'neuron-council-verdict-add verdict :supersedes id
              (apply #'append (mapcar (lambda (key) (and (plist-member earlier key) (list key (plist-get earlier key))))
-                                     neuron-council-verdict--notes)))))
+                                     neuron-council-verdict--notes)))
+      (neuron-council-verdict-note id :superseded_by (plist-get verdict :id))))
   (neuron-council-errors-guard "a council display" #'run-hook-with-args
                                'neuron-council-verdict-supersede-functions id verdict))
 

@@ -161,6 +161,18 @@
     (neuron-council-test-list-goto 1)
     (should (string-match-p "verified 0\\.85 3/3 quarantined Claim 1" (neuron-council-test-list-line)))))
 
+(ert-deftest neuron-council-test-list-says-what-was-superseded ()
+  (let ((verdict (neuron-council-verdict-unavailable "A claim" "old" '(neuron-council-error "no server"))))
+    (cl-flet ((what (verdict) (substring-no-properties (neuron-council-row--what verdict)))
+              (fits (verdict) (with-temp-buffer
+                                (neuron-council-filter-set 'unavailable nil)
+                                (neuron-council-filter-fits-p verdict))))
+      (should (equal (what verdict) "unavailable"))
+      (should (fits verdict))
+      (setq verdict (append '(:superseded_by "new") verdict))
+      (should (equal (what verdict) "unavailable, superseded"))
+      (should-not (fits verdict)))))
+
 (ert-deftest neuron-council-test-list-pages ()
   (let ((neuron-council-list-page 10))
     (neuron-council-test-listing '(:ledger 35)

@@ -445,6 +445,28 @@ PARKED (T4)" text))
                    '("Outcome" "Claim" "Warnings" "Votes" "neuron" "neuron-ft" "dolphin" "Challenge" "Changed votes"
                      "Lenses" "coherence" "domain" "Dissent" "Time")))))
 
+(ert-deftest neuron-council-test-report-of-what-was-superseded ()
+  "It promises no verdict that is there already, and leads to it."
+  (let* ((verdict '(:id "old" :claim "A claim" :status "unavailable" :confidence 0.5 :tags ("council-unavailable")))
+         (text (neuron-council-format-verdict (append '(:superseded_by "new") verdict))))
+    (should (string-search "the claim was judged later" text))
+    (should (string-search "It was superseded by new" text))
+    (should-not (string-search "when the backend is back" text))
+    (should (string-search "when the backend is back" (neuron-council-format-verdict verdict)))
+    (neuron-council-test-clean
+      (neuron-council-verdict-add verdict)
+      (neuron-council-verdict-supersede "old" '(:id "new" :claim "A claim" :status "emitted"))
+      (should (equal (plist-get (neuron-council-verdict-find "old") :superseded_by) "new"))
+      (should (equal (plist-get (neuron-council-verdict-find "new") :supersedes) "old")))))
+
+(ert-deftest neuron-council-test-report-of-tries-in-vain ()
+  (cl-flet ((text (waiting) (neuron-council-format-verdict (list :status "unavailable" :waiting waiting))))
+    (should (string-search "Tried in vain once; M-x neuron-council-reevaluate" (text '(:attempts 1 :due 0))))
+    (should (string-match-p "Tried in vain 3 times, again from [0-9 :-]+ on;"
+                            (replace-regexp-in-string "\n *" " " (text (list :attempts 3 :due (+ (float-time) 900))))))
+    (dolist (waiting '(nil (:attempts 0 :due 0) (:attempts "3") 7 (:attempts 1.5)))
+      (should-not (string-search "in vain" (text waiting))))))
+
 (ert-deftest neuron-council-test-report-buttons ()
   (neuron-council-test-report '(:answers (:council/health (:result (:members [(:id "neuron" :model "neuron:latest"
                                                                                :installed t :loaded t)]))))
