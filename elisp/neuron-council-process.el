@@ -545,10 +545,12 @@ READY is non-nil where it takes requests."
                                :success-fn (lambda (_) (setq answered t))
                                :error-fn (lambda (_) (setq answered t))
                                :timeout 2 :timeout-fn #'ignore)
-        (neuron-council-process--wait-until server 1 (lambda () (or answered (not (process-live-p process))))))
+        (neuron-council-process--wait-until server (/ neuron-council-process--leave-limit 1.5)
+                                            (lambda () (or answered (not (process-live-p process))))))
       (when (process-live-p process)
         (neuron-council-process--dismiss server)
-        (neuron-council-process--wait-until server 0.5 (lambda () (not (process-live-p process))))))))
+        (neuron-council-process--wait-until server (/ neuron-council-process--leave-limit 3.0)
+                                            (lambda () (not (process-live-p process))))))))
 
 (defun neuron-council-process--dismiss (server)
   "Tell SERVER to leave, without waiting for it."

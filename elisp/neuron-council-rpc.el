@@ -66,7 +66,7 @@ It should be larger than the server's own `deadline_s' (60)."
   "Jobs that have not ended, or whose callback has not run; the newest first.")
 
 (defvar neuron-council-rpc-jobs-hook nil
-  "Run when a job begins, gets on or ends; must be quick.")
+  "Run when a job begins, gets on, ends or is delivered; must be quick.")
 
 (defvar neuron-council-rpc-ready-hook nil
   "Run when a server has become ready, behind the jobs that waited for it.")
@@ -116,6 +116,7 @@ will be waited for.  WATCHER gets the job as it gets on."
   "Give the outcome of JOB to its callback, the first time it is asked to."
   (when (memq job neuron-council-rpc-jobs)
     (setq neuron-council-rpc-jobs (delq job neuron-council-rpc-jobs))
+    (neuron-council-rpc--changed)
     (with-temp-buffer
       (when (buffer-live-p (neuron-council-job-buffer job))
         (set-buffer (neuron-council-job-buffer job)))

@@ -237,7 +237,8 @@ The file is left for the next start, or given up."
   (let ((room (if neuron-council-unsent--alone 0 neuron-council-unsent--at-a-time)))
     (dolist (job neuron-council-rpc-jobs)
       (cond ((not (neuron-council-job-background job))
-             (unless (neuron-council-rpc-job-done-p job) (setq room 0)))
+             ;; Where it has ended its callback is still to run, and may ask for more.
+             (setq room 0))
             ((eq (neuron-council-job-method job) :council/verify)
              (setq room (1- room)))))
     (> room 0)))

@@ -15,6 +15,13 @@
 (require 'subr-x)
 (require 'neuron-council)
 
+(defconst neuron-council-test-never 20
+  "Seconds that tell what is done at once from what waits, on any machine.")
+
+;; A server need not be quick in tests: they have their own limits where they want one to be too slow.
+(setq neuron-council-process--write-limit neuron-council-test-never
+      neuron-council-process--leave-limit (* 3 neuron-council-test-never))
+
 (defconst neuron-council-test-directory (file-name-directory (or load-file-name buffer-file-name))
   "The folder of the tests.")
 
@@ -114,9 +121,9 @@ The request that made it ready counts for `neuron-council-test-token'."
       (nreverse messages))))
 
 (defmacro neuron-council-test-until (condition)
-  "Wait until CONDITION holds and return its value; fail after 20 seconds."
+  "Wait until CONDITION holds and return its value; fail after two minutes."
   (declare (debug t))
-  `(let ((deadline (+ (float-time) 20)) (value nil))
+  `(let ((deadline (+ (float-time) 120)) (value nil))
      (while (not (setq value ,condition))
        (when (> (float-time) deadline)
          (error "Waited in vain for %S" ',condition))
@@ -136,8 +143,6 @@ The request that made it ready counts for `neuron-council-test-token'."
   "Let one more note or answer of the server through GATE, or COUNT of them."
   (write-region (make-string (or count 1) ?.) nil gate t 'quiet))
 
-(defconst neuron-council-test-never 20
-  "Seconds that tell what is done at once from what waits, on any machine.")
 
 (defun neuron-council-test-token (n)
   "Return the token of the request to verify that the server read as Nth."
