@@ -29,6 +29,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """More workers than processors, but no crowd: most tests wait for a process."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(processors, min(2 * processors, 8))
+
+
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], SteadyLoop]]:
     """The event loop of every test."""
     return {"steady": SteadyLoop}

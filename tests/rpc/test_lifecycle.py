@@ -251,7 +251,8 @@ def test_a_home_that_cannot_be_written_is_said_and_served(tmp_path):
     home.write_text("a file, not a folder")
     with Wire(home, initialize=False) as wire:
         wire.send(request(1, "initialize", {}))
-        wire.reply(1)
+        assert wire.reply(1)["result"]
+        assert wire.leave() == 0
         assert b"council.log cannot be written" in wire.stderr
         assert b"Traceback" not in wire.stderr
 

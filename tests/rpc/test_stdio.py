@@ -138,8 +138,10 @@ def test_progress_and_its_cancel(wire, token):
     assert wire.reply("p")["error"]["code"] == -32800
 
 
-def test_what_others_print_goes_to_stderr(wire):
-    assert wire.ask("print", "council/verify", {"claim": "print"})["result"]
+def test_what_others_print_goes_to_stderr(tmp_path):
+    with Wire(tmp_path) as wire:
+        assert wire.ask("print", "council/verify", {"claim": "print"})["result"]
+        assert wire.leave() == 0  # all of both streams is read by then
     assert wire.noise == b""
     for said in (b"from print", b"from descriptor 1", b"from a child"):
         assert said in wire.stderr
