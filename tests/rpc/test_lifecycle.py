@@ -251,8 +251,9 @@ def test_a_home_that_cannot_be_written_is_said_and_served(tmp_path):
     home.write_text("a file, not a folder")
     with Wire(home, initialize=False) as wire:
         wire.send(request(1, "initialize", {}))
-        assert wire.reply(1)["result"]
-        assert wire.leave() == 0
+        assert "council.toml" in wire.reply(1)["error"]["message"]
+        wire.send(notification("exit"))
+        assert wire.ended() == 1
         assert b"council.log cannot be written" in wire.stderr
         assert b"Traceback" not in wire.stderr
 
