@@ -384,7 +384,8 @@ MODE is the mode that FILE should have."
   (let* ((folder (neuron-council-files-folder name))
          (files (and (file-directory-p folder) (directory-files folder nil "\\`[^.]")))
          (records (length (delq nil (mapcar (lambda (file) (string-suffix-p ".eld" file)) files))))
-         (broken (length (delq nil (mapcar (lambda (file) (string-match-p "\\.broken" file)) files)))))
+         (broken (length (delq nil (mapcar (lambda (file) (string-match-p "\\.broken" file)) files))))
+         (given-up (length (delq nil (mapcar (lambda (file) (string-suffix-p ".given-up" file)) files)))))
     (append
      (list (if (zerop records)
                (neuron-council-doctor--ok name "0")
@@ -392,7 +393,12 @@ MODE is the mode that FILE should have."
      (when (> broken 0)
        (list (neuron-council-doctor--check
               name "warning" (format "%d files in %s hold no record and were set aside" broken folder)
-              :cure "Save from them what you need, then delete the files that end in .broken"))))))
+              :cure "Save from them what you need, then delete the files that end in .broken")))
+     (when (> given-up 0)
+       (list (neuron-council-doctor--check
+              name "warning"
+              (format "%d claims in %s crashed every server that had them, and are not judged" given-up folder)
+              :cure "Take .given-up off the name of a file to have it tried again, or forget the claim"))))))
 
 (defun neuron-council-doctor--records ()
   "Return checks of what waits in files."

@@ -188,6 +188,9 @@ parentheses hard to count."
 (defun neuron-council-files--parse-text (file)
   "Return the property list that FILE holds and nothing else, or nil."
   (with-temp-buffer
+    (when (and (file-exists-p file) (not (file-regular-p file)))
+      ;; A pipe or a device would have Emacs wait for ever.
+      (signal 'file-error (list "Opening input file" "not a regular file" file)))
     (let ((coding-system-for-read 'utf-8-emacs-unix))
       (insert-file-contents file))
     (neuron-council-files--parse-buffer)))
@@ -228,9 +231,9 @@ It is the name of the host, and the number of the name space of processes
 where there are such: containers may share a name, and begin to count anew."
   (or neuron-council-files--host
       (setq neuron-council-files--host
-            (let ((host (replace-regexp-in-string "[^A-Za-z0-9_]+" "-" (system-name)))
+            (let ((host (replace-regexp-in-string "[^A-Za-z0-9_]+" "-" (or (system-name) "")))
                   (space (file-symlink-p "/proc/self/ns/pid")))
-              (concat (substring host 0 (min 60 (length host)))
+              (concat (if (equal host "") "host" (substring host 0 (min 60 (length host))))
                       (and space (string-match "[0-9]+" space)
                            (concat "-" (match-string 0 space))))))))
 
@@ -244,7 +247,7 @@ where there are such: containers may share a name, and begin to count anew."
 
 (defun neuron-council-files--gone-p (pid file)
   "Return non-nil when the process PID of this host, which took FILE, has ended."
-  (let* ((attributes (process-attributes pid))
+  (let* ((attributes (and (fixnump pid) (ignore-errors (process-attributes pid))))
          (start (alist-get 'start attributes)))
     (or (null attributes)
         (equal (alist-get 'state attributes) "Z")

@@ -466,7 +466,8 @@ It is what `neuron-council-replay-outcome' returns, or nil."
    ((ignore-errors (neuron-council-unsent-keeps-p (plist-get verdict :id)))
     "No server could be asked.  The claim is kept and judged when there is one; \
 M-x neuron-council-doctor says what to mend.")
-   (t "No server could be asked, and none is later: verify it again.  M-x neuron-council-doctor says what to mend.")))
+   (t "There is no verdict of the council, and none comes by itself: the reason is among the warnings.  \
+Verify it again when that is mended; M-x neuron-council-doctor may say how.")))
 
 (defun neuron-council-format--headline (verdict width)
   "Return lines of WIDTH columns that say what VERDICT comes to."

@@ -96,7 +96,8 @@ What is there is replaced.  Signal an error where that cannot be."
 
 (defun neuron-council-pending--free-p (file)
   "Return non-nil when nobody works on the memory in FILE."
-  (and (not (neuron-council-pending--find (car (neuron-council-files-parse file))))
+  (and (not (member (car (neuron-council-files-parse file)) neuron-council-pending--done))
+       (not (neuron-council-pending--find (car (neuron-council-files-parse file))))
        (neuron-council-files-free-p file)))
 
 (defun neuron-council-pending--take (file)
@@ -133,11 +134,17 @@ taken, which is said."
                                                :context (neuron-council-pending--memory-context memory)
                                                :time (neuron-council-pending--memory-time memory))))))
 
+(defvar neuron-council-pending--done nil
+  "The ids of memories that are done with, whose files could not be deleted.")
+
 (defun neuron-council-pending--delete (memory)
   "Delete the file of MEMORY, if it has one."
   (let ((file (neuron-council-pending--memory-file memory)))
     (when file
-      (neuron-council-errors-guard "forgetting a memory that waited" #'neuron-council-files-delete file))))
+      (push (neuron-council-pending--memory-id memory) neuron-council-pending--done)
+      (neuron-council-errors-guard "forgetting a memory that waited" #'neuron-council-files-delete file)
+      (unless (file-exists-p file)
+        (pop neuron-council-pending--done)))))
 
 ;;;; The queue
 

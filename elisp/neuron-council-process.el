@@ -469,6 +469,11 @@ update the server: %s"
   (let ((line (car (last (split-string (neuron-council-process-server-said server) "\n" t "[ \t\r]+")))))
     (and line (neuron-council-text-plain line))))
 
+(defun neuron-council-process--crashed-p (process)
+  "Return non-nil unless PROCESS ended because it was told to, as at a logout."
+  (not (memq (process-exit-status process)
+             (if (eq (process-status process) 'signal) '(1 2 15) '(0 129 130 143)))))
+
 (defun neuron-council-process--died (server)
   "Bury SERVER, whose process has ended by itself."
   (unless (eq (neuron-council-process-server-state server) 'ended)
@@ -479,9 +484,10 @@ update the server: %s"
                   ('stop "it was stopped")
                   (_ "its buffer was killed")))
            (words (neuron-council-process--last-words server)))
-      (neuron-council-process-fail server
-                                (list 'neuron-council-died
-                                      (format "the server died (%s)%s" how (if words (concat ": " words) "")))))))
+      (neuron-council-process-fail
+       server
+       `(neuron-council-died ,(format "the server died (%s)%s" how (if words (concat ": " words) ""))
+                             ,@(and (neuron-council-process--crashed-p process) '(crashed)))))))
 
 (defun neuron-council-process-fail (server condition)
   "End SERVER for CONDITION, and count it as a death."

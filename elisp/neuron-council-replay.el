@@ -39,7 +39,7 @@ tell."
      (t (let ((id (neuron-council-verdict-plain (car differing))))
           (format "%d of %d verdicts have another outcome today: %s: %s  M-x neuron-council-show shows it"
                   (length differing) checked id
-                  (string-join (neuron-council-replay--reasons answer id) " ")))))))
+                  (mapconcat #'identity (neuron-council-replay--reasons answer id) " ")))))))
 
 ;;;###autoload
 (defun neuron-council-replay ()

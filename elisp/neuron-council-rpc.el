@@ -373,9 +373,17 @@ When it ends in any other way than by an answer, the job is cancelled."
 ;;;; The end
 
 (defun neuron-council-rpc--ended (server condition)
-  "End the jobs of SERVER, which has ended, with CONDITION."
-  (dolist (job (reverse neuron-council-rpc-jobs))
-    (when (eq (neuron-council-job-server job) server)
+  "End the jobs of SERVER, which has ended, with CONDITION.
+Where several claims were with it, its crash is not known to be of one."
+  (let ((jobs nil) (claims 0))
+    (dolist (job neuron-council-rpc-jobs)
+      (when (eq (neuron-council-job-server job) server)
+        (push job jobs)
+        (when (and (eq (neuron-council-job-method job) :council/verify) (not (neuron-council-rpc-job-done-p job)))
+          (setq claims (1+ claims)))))
+    (when (> claims 1)
+      (setq condition (remq 'crashed condition)))
+    (dolist (job jobs)
       (neuron-council-rpc-end job nil condition))))
 
 (add-hook 'neuron-council-process--ended-functions #'neuron-council-rpc--ended)

@@ -11,8 +11,8 @@
 ;; verdict in.  It goes, too, when the server refuses the claim, and when a person takes it back or has it forgotten.
 ;;
 ;; Over a claim that the server dies of it would die at every start, and take with it what a person asks meanwhile.  So
-;; one over which it died is submitted with no other beside it, and given up after the third time: its file stays, under
-;; another name.
+;; one over which it died is submitted with no other of these beside it, and given up when the server has crashed three
+;; times with no other claim at all: its file stays, under another name.
 ;;
 ;; Where the folder cannot be written, that is said once, and claims are judged all the same.
 ;;
@@ -28,7 +28,7 @@
   "How many of these claims are submitted at a time.")
 
 (defconst neuron-council-unsent--deaths-limit 3
-  "A claim over which a server died so many times is given up.")
+  "A claim is given up after so many crashes of a server that had no other.")
 
 (defvar neuron-council-unsent--alone nil
   "The id of the claim that is being judged with no other beside it, or nil.")
@@ -178,17 +178,18 @@ Return nil where another Emacs was first, or FILE is broken."
        (when (equal id neuron-council-unsent--alone)
          (setq neuron-council-unsent--alone nil))
        (if (eq (car condition) 'neuron-council-died)
-           (neuron-council-unsent--died record)
+           (neuron-council-unsent--died record (memq 'crashed condition))
          (neuron-council-unsent--judged id verdict condition)))
      nil
      (lambda (job) (setf (neuron-council-job-background job) t))
      t)))
 
-(defun neuron-council-unsent--died (record)
-  "Note that the server died over the claim of RECORD, maybe of it.
-The file is left for the next start, or given up."
+(defun neuron-council-unsent--died (record guilty)
+  "Note that the server died while it had the claim of RECORD.
+GUILTY is non-nil when it crashed and had no other.  The file is left for
+the next start, or given up."
   (let* ((id (plist-get record :id))
-         (deaths (1+ (or (plist-get record :deaths) 0)))
+         (deaths (+ (or (plist-get record :deaths) 0) (if guilty 1 0)))
          (file (cdr (assoc id neuron-council-unsent--taken))))
     (when (and file (file-exists-p file))
       (neuron-council-unsent--try

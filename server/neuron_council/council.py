@@ -18,7 +18,7 @@ from neuron_council.checker import coherence, faithfulness, panel, verifier
 from neuron_council.checker.outcome import outcome
 from neuron_council.checker.verifier import admits, verify
 from neuron_council.config import Settings
-from neuron_council.errors import LedgerError, UnknownVerdictError
+from neuron_council.errors import LedgerError, TakenIdError, UnknownVerdictError
 from neuron_council.evidence.consensus import MIN_VALID_AGENTS
 from neuron_council.evidence.debate import DebateResult
 from neuron_council.evidence.failure import FailureKind
@@ -364,7 +364,11 @@ class Council:
     async def _catch_up(self) -> None:
         """Write what the ledger could not take when it was answered. Raises LedgerError where it still cannot."""
         while self._unwritten:
-            await self._write(self._unwritten[0])
+            late = self._unwritten[0]
+            try:
+                await self._write(late)
+            except (TakenIdError, UnknownVerdictError) as error:  # it never can be, and others wait behind it
+                log.error("%s is not kept: %s", late.verdict.id, type(error).__name__)  # noqa: TRY400 - no fault of ours
             self._unwritten.popleft()
 
     async def _write(self, answered: _Answered) -> Kept | None:
@@ -465,7 +469,8 @@ def _waits_for_members(debate: DebateResult, due: Due) -> bool:
     """Whether too few members could be asked for what is DUE, and enough of the others may be back later."""
     if debate.lost:  # by chance; or always, where the prompt of a later loop is too long or ends a backend
         return due.attempts < MOST_LOST
-    if due.dropped >= MOST_LOST:
+    is_dropped = any(vote.failure is not None and vote.failure.kind is FailureKind.UNREACHABLE for vote in debate.votes)
+    if is_dropped and due.dropped >= MOST_LOST:
         return False
     askable = sum(vote.was_askable for vote in debate.votes)
     away = sum(vote.failure is not None and vote.failure.kind in _WAITING_CURES for vote in debate.votes)

@@ -104,9 +104,11 @@ class Reevaluator:
     async def _work(self) -> bool:
         """Judge the claim that is due longest; False where none is, or too few members could be asked."""
         home = await self._home()
+        if home >= MIN_VALID_AGENTS and not self._idle.is_set():
+            await self._idle.wait()
+            home = await self._home()  # that may have taken long
         if home < MIN_VALID_AGENTS:  # those would be asked in vain, claim by claim
             return False
-        await self._idle.wait()
         due = await self._keeper.do(lambda ledger: ledger.lease(self._owner, LEASE_S))
         if due is None:
             return False

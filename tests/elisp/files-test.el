@@ -199,4 +199,16 @@
       (neuron-council-stop)
       (should (equal (neuron-council-process-home) "/elsewhere/")))))
 
+(ert-deftest neuron-council-test-files-name-of-a-host-without-one ()
+  (dolist (name '(nil "" "a.host"))
+    (cl-letf (((symbol-function 'system-name) (lambda () name))
+              ((symbol-function 'file-symlink-p) #'ignore)
+              (neuron-council-files--host nil))
+      (should (nth 2 (neuron-council-files-parse
+                      (neuron-council-files-own-name "/tmp/" (neuron-council-test-uuid 1))))))))
+
+(ert-deftest neuron-council-test-files-of-no-process-are-free ()
+  (should (neuron-council-files-free-p
+           (neuron-council-files-name "/tmp/" (neuron-council-test-uuid 1) "99999999999999999999"))))
+
 ;;; files-test.el ends here

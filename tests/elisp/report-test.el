@@ -146,7 +146,7 @@ PATH is a list of keywords and numbers."
                (neuron-council-verdict-unavailable "A claim" "some-id" '(neuron-council-error "the server died")))))
     (should (string-match-p "^UNAVAILABLE, confidence 0.50, tags: council-unavailable$" text))
     (should (string-match-p "the server died" text))
-    (should (string-search "No server could be asked, and none is later: verify it again." text))
+    (should (string-search "There is no verdict of the council, and none comes by itself" text))
     (should (string-match-p "A claim" text))
     (should-not (string-match-p "Votes\\|Lenses\\|Dissent\\|Challenge" text))))
 
@@ -155,7 +155,7 @@ PATH is a list of keywords and numbers."
     (cl-letf (((symbol-function 'neuron-council-unsent-keeps-p) (lambda (id) (equal id "some-id"))))
       (should (string-search "The claim is kept and judged when there is one" (neuron-council-format-verdict verdict))))
     (cl-letf (((symbol-function 'neuron-council-unsent-keeps-p) (lambda (_) (error "Permission denied"))))
-      (should (string-search "none is later" (neuron-council-format-verdict verdict))))
+      (should (string-search "none comes by itself" (neuron-council-format-verdict verdict))))
     ;; What the server says of itself it keeps to.
     (should (string-search "It is judged when the backend is back"
                            (neuron-council-format-verdict '(:status "unavailable" :tags ("council-unavailable")))))))

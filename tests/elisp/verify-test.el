@@ -232,9 +232,9 @@
 (ert-deftest neuron-council-test-async-timeout ()
   (neuron-council-test-with-ready [(:delay 3600)]
     (let ((verdict nil))
-      (let ((neuron-council-timeout 0.1))
+      (let ((neuron-council-timeout 2))
         (council-verify-async "A claim" nil (lambda (it) (setq verdict it))))
-      (should (string-match-p "0.1 s" (plist-get (neuron-council-test-until verdict) :error)))
+      (should (string-match-p "2 s" (plist-get (neuron-council-test-until verdict) :error)))
       (should (equal (neuron-council-test-cancelled) (list (neuron-council-test-token 1)))))))
 
 (ert-deftest neuron-council-test-async-death ()

@@ -245,8 +245,16 @@ def _client(area: str, folder: Path) -> Iterator[Check]:
         ),
         ("held", "await your decision", "Decide them in Emacs, or with neuron-council review."),
     ):
-        if count := sum(1 for _ in (folder / name).glob("*")):
+        if count := sum(1 for _ in (folder / name).glob("*.eld")):
             yield Check(area, name, "warning", f"{count:,} claims {what}", cure)
+    if count := sum(1 for _ in (folder / "unsent").glob("*.given-up")):
+        yield Check(
+            area,
+            "given up",
+            "warning",
+            f"{count:,} claims crashed every server that had them, and are not judged",
+            f"In {folder / 'unsent'}, take .given-up off a file's name to have it tried again; or forget the claim.",
+        )
 
 
 def _log(area: str, environ: Mapping[str, str]) -> Iterator[Check]:
