@@ -372,7 +372,7 @@ behind it are read only when the filter runs again."
   "Start the server by COMMAND and return it.
 It is greeted later, and told OPTIONS then."
   (let ((server (neuron-council-process--make-server :command command :home (neuron-council-process-home)
-                                                 :options options :started (float-time))))
+                                                     :options options :started (float-time))))
     (neuron-council-process--connect server)
     (neuron-council-process--shield (neuron-council-process-server-process server))
     (set-process-thread (neuron-council-process-server-stderr server) nil)
@@ -405,8 +405,8 @@ It is greeted later, and told OPTIONS then."
        :timeout (+ neuron-council-process--start-limit 60)
        :timeout-fn #'ignore)
     (error (neuron-council-process-fail server (list 'neuron-council-error
-                                                  (format "the server cannot be greeted: %s"
-                                                          (error-message-string problem)))))))
+                                                     (format "the server cannot be greeted: %s"
+                                                             (error-message-string problem)))))))
 
 (defun neuron-council-process--not-greeted (server answer)
   "End SERVER, which answered `initialize' with ANSWER, an error.
@@ -448,8 +448,8 @@ update the server: %s"
 (defun neuron-council-process--start-timed-out (server)
   "Give SERVER up, which has not answered `initialize'."
   (neuron-council-process-fail server (list 'neuron-council-error
-                                         (format "the server did not answer within %d s of its start"
-                                                 neuron-council-process--start-limit))))
+                                            (format "the server did not answer within %d s of its start"
+                                                    neuron-council-process--start-limit))))
 
 ;;;; End
 

@@ -186,7 +186,7 @@ Its callback hears of it in either case."
       (neuron-council-rpc-end job nil condition)
       (when (and sent (neuron-council-process-live-p server))
         (neuron-council-process-write server #'jsonrpc-notify :window/workDoneProgress/cancel
-                                   (list :token (neuron-council-rpc--token job)))))))
+                                      (list :token (neuron-council-rpc--token job)))))))
 
 (defun neuron-council-rpc--check-seconds (job)
   "Signal `neuron-council-error' where the seconds that JOB may take are nonsense."

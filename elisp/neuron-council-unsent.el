@@ -207,8 +207,8 @@ the next start, or given up."
     (when (and file (file-exists-p file))
       (let ((name (concat (neuron-council-files-name (file-name-directory file) id) ".given-up")))
         (neuron-council-unsent--try #'rename-file file name t)
-        (neuron-council-log "The unsent claim %s is given up: %d servers died over it" id deaths)
-        (message "Neuron Council: %d servers died over a claim, so it is not judged; it is kept in %s \
+        (neuron-council-log "The unsent claim %s is given up: %d servers crashed over it" id deaths)
+        (message "Neuron Council: %d servers crashed over a claim, so it is not judged; it is kept in %s \
 (M-x neuron-council-show-log says why they died)"
                  deaths (abbreviate-file-name name))))))
 

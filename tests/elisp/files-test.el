@@ -211,4 +211,15 @@
   (should (neuron-council-files-free-p
            (neuron-council-files-name "/tmp/" (neuron-council-test-uuid 1) "99999999999999999999"))))
 
+(ert-deftest neuron-council-test-files-pipe-is-not-read ()
+  (skip-unless (executable-find "mkfifo"))
+  (let* ((folder (file-name-as-directory (make-temp-file "neuron-council-test-" t)))
+         (file (neuron-council-files-name folder (neuron-council-test-uuid 1))))
+    (unwind-protect
+        (progn
+          (should (= 0 (call-process "mkfifo" nil nil nil file)))
+          (should-not (neuron-council-files-read file #'always))
+          (should (file-exists-p file)))
+      (delete-directory folder t))))
+
 ;;; files-test.el ends here

@@ -556,6 +556,21 @@
     (neuron-council-test-pending-over)
     (should (equal (neuron-council-test-stored-first) '(1)))))
 
+(ert-deftest neuron-council-test-pending-file-that-cannot-be-deleted ()
+  "Its memory is stored once in this Emacs, however often a server starts."
+  (neuron-council-test-with nil
+    (cl-letf (((symbol-function 'neuron-council-files-delete)
+               (lambda (file) (signal 'file-error (list "Removing" "Read-only file system" file)))))
+      (capture-memory-with-council-async "A claim" nil 1)
+      (neuron-council-test-until neuron-council-test-stored)
+      (neuron-council-test-until (null neuron-council-rpc-jobs))
+      (should (neuron-council-test-folder "pending"))
+      (neuron-council-restart)
+      (neuron-council-test-until (neuron-council-process-ready-p))
+      (should (= 0 (neuron-council-resume-pending)))
+      (neuron-council-test-until (null neuron-council-rpc-jobs)))
+    (should (equal (neuron-council-test-stored-first) '(1)))))
+
 (ert-deftest neuron-council-test-pending-two-editors ()
   "Two Emacsen that start at once store each memory once."
   (neuron-council-test-with nil

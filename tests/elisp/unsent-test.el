@@ -277,7 +277,7 @@
                        (neuron-council-test-until (null neuron-council-rpc-jobs)))))
         ;; At the first it may have another beside it.
         (should (<= 3 starts 4))
-        (should (cl-some (lambda (text) (string-match-p "3 servers died over a claim.*given-up" text)) said))
+        (should (cl-some (lambda (text) (string-match-p "3 servers crashed over a claim.*given-up" text)) said))
         (neuron-council-restart)
         (neuron-council-test-settled)
         (should (neuron-council-process-ready-p))

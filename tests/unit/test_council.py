@@ -586,6 +586,28 @@ async def test_what_a_locked_ledger_could_not_take_is_written_later(
     assert stub.calls
 
 
+async def test_a_verdict_that_can_never_be_written_holds_up_no_other(
+    convene: Convene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two claims came with one id, and neither was written when the other was judged."""
+    monkeypatch.setattr(database, "BUSY_MS", 100)
+    monkeypatch.setattr(reevaluator, "QUIET_S", 0.05)
+    council = await convene()
+    await judge(council, BARE_PACK)
+    (path,) = await asyncio.to_thread(lambda: list(tmp_path.rglob("ledger.db")))
+    mine = str(uuid.uuid4())
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for claim in ("One it was.", "Another it was."):
+            await judge(council, ContextPack(claim), id=mine)
+        last = await judge(council, ContextPack("The last it was."))
+        other.execute("ROLLBACK")
+    await council.reevaluate()
+    await until(lambda: not council._unwritten)
+    assert (await council.show(mine)).verdict.pack.claim == "One it was."
+    assert (await council.show(last.id)).verdict.pack.claim == "The last it was."
+
+
 async def test_a_claim_forgotten_while_it_is_judged_is_not_kept(stub: Stub, convene: Convene) -> None:
     council = await convene()
     first = await judge(council, BARE_PACK)

@@ -236,6 +236,21 @@ async def test_a_person_goes_first(bench: Bench) -> None:
 
 
 @pytest.mark.usefixtures("hurry")
+async def test_a_backend_that_leaves_while_people_are_served_is_not_asked(bench: Bench) -> None:
+    bench.queue(TEA.claim)
+    bench.backend.reachable = True
+    bench.idle.clear()
+    async with bench.running():
+        await until(lambda: bench.backend.asked)
+        bench.backend.reachable = False
+        asked = len(bench.backend.asked)
+        bench.idle.set()
+        await until(lambda: len(bench.backend.asked) > asked)
+        await asyncio.sleep(0.05)
+    assert bench.judged == []
+
+
+@pytest.mark.usefixtures("hurry")
 async def test_what_cannot_be_settled_is_tried_again_later_and_later(bench: Bench) -> None:
     bench.queue(TEA.claim)
     bench.backend.reachable = True
