@@ -54,7 +54,7 @@ It fits into a line, whatever a server says."
         (cond ((neuron-council-job-background job))
               ((neuron-council-job-callback job) (unless (neuron-council-rpc-job-done-p job) (push job others)))
               ((not awaited) (setq awaited job))))
-      (neuron-council-jobs--show-mode-line others)
+      (neuron-council-jobs-mode-line-set 'neuron-council-jobs--mode-line (neuron-council-jobs--line others))
       (neuron-council-jobs--echo (and awaited (concat "Council: " (neuron-council-jobs-words awaited)))))))
 
 (defun neuron-council-jobs--foremost (jobs)
@@ -75,15 +75,14 @@ It fits into a line, whatever a server says."
                    'help-echo "mouse-1: list what the council is judging, to cancel it"
                    'local-map neuron-council-jobs--mode-line-map)))
 
-(defun neuron-council-jobs--show-mode-line (jobs)
-  "Show JOBS, the oldest first, in the mode line."
-  (let ((line (neuron-council-jobs--line jobs)))
-    (unless (equal-including-properties line neuron-council-jobs--mode-line)
-      (setq neuron-council-jobs--mode-line line
-            global-mode-string (or global-mode-string '("")))
-      (unless (memq 'neuron-council-jobs--mode-line global-mode-string)
-        (setq global-mode-string (append global-mode-string '(neuron-council-jobs--mode-line))))
-      (force-mode-line-update t))))
+(defun neuron-council-jobs-mode-line-set (variable line)
+  "Set VARIABLE, which the mode line shows from now on, to LINE, nil for nothing."
+  (unless (equal-including-properties line (symbol-value variable))
+    (set variable line)
+    (setq global-mode-string (or global-mode-string '("")))
+    (unless (memq variable global-mode-string)
+      (setq global-mode-string (append global-mode-string (list variable))))
+    (force-mode-line-update t)))
 
 (defun neuron-council-jobs--echo (text)
   "Show TEXT in the echo area and not in its log; take the last one away if nil."

@@ -10,6 +10,7 @@
 ;;; Code:
 
 (require 'neuron-council-held)
+(require 'neuron-council-jobs)
 (require 'neuron-council-pending)
 
 (defcustom neuron-council-show-waiting t
@@ -105,15 +106,11 @@ While something is being judged, that is shown in place of the latter."
 (defun neuron-council-waiting--look ()
   "Have the mode line say how many memories wait."
   (setq neuron-council-waiting--timer nil)
-  (let ((line (and neuron-council-show-waiting
-                   (pcase-let ((`(,held . ,pending) (ignore-errors (neuron-council-waiting--count))))
-                     (and held (neuron-council-waiting--line held pending))))))
-    (unless (equal-including-properties line neuron-council-waiting--mode-line)
-      (setq neuron-council-waiting--mode-line line
-            global-mode-string (or global-mode-string '("")))
-      (unless (memq 'neuron-council-waiting--mode-line global-mode-string)
-        (setq global-mode-string (append global-mode-string '(neuron-council-waiting--mode-line))))
-      (force-mode-line-update t))))
+  (neuron-council-jobs-mode-line-set
+   'neuron-council-waiting--mode-line
+   (and neuron-council-show-waiting
+        (pcase-let ((`(,held . ,pending) (ignore-errors (neuron-council-waiting--count))))
+          (and held (neuron-council-waiting--line held pending))))))
 
 (defun neuron-council-waiting--soon ()
   "Look how many memories wait when Emacs is idle for a moment."

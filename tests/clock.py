@@ -1,4 +1,7 @@
-"""An event loop whose time stands still while the machine does, so that no test depends on how fast that is."""
+"""An event loop whose time stands still while the machine has other work, so that no deadline of a test comes by that.
+
+It counts what its own thread computes. A processor many times slower than usual still shortens a deadline.
+"""
 
 from __future__ import annotations
 

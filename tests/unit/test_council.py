@@ -7,6 +7,8 @@ import contextlib
 import logging
 import sqlite3
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from neuron_council.evidence.pack import ContextPack
 from neuron_council.evidence.report import LensStatus, Move, Status
 from neuron_council.evidence.verdict import Verdict
 from neuron_council.ledger import database
+from neuron_council.ledger.ledger import FILE
 from neuron_council.maker import ollama
 from support import BARE_PACK, CLAIM, CONTEXT, DOLPHIN, MODELS, NEURON, NEURON_FT, PACK, Stub, seats, until
 
@@ -564,21 +567,32 @@ async def test_a_person_and_an_errand_share_one_debate(stub: Stub, convene: Conv
     assert len(stub.votes()) == 3
 
 
-async def test_what_a_locked_ledger_could_not_take_is_written_later(
-    stub: Stub, convene: Convene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And nobody waits for the lock as often as there are claims."""
+@pytest.fixture
+def locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
+    """Locks the ledger that is there, for a block; nobody waits for long, and what was not written soon is."""
     monkeypatch.setattr(database, "BUSY_MS", 100)
     monkeypatch.setattr(reevaluator, "QUIET_S", 0.05)
+
+    @contextlib.contextmanager
+    def lock() -> Iterator[None]:
+        with contextlib.closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            yield
+            other.execute("ROLLBACK")
+
+    return lock
+
+
+async def test_what_a_locked_ledger_could_not_take_is_written_later(
+    stub: Stub, convene: Convene, locked: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """And nobody waits for the lock as often as there are claims."""
     council = await convene()
     await judge(council, BARE_PACK)
-    (path,) = await asyncio.to_thread(lambda: list(tmp_path.rglob("ledger.db")))
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
+    with locked():
         began = now()
         verdicts = await asyncio.gather(*(judge(council, ContextPack(f"{CLAIM} {n} said so.")) for n in range(8)))
         assert now() - began < 2
-        other.execute("ROLLBACK")
     assert all(any("locked" in warning for warning in verdict.warnings) for verdict in verdicts)
     await council.reevaluate()
     await until(lambda: not council._unwritten)
@@ -587,21 +601,16 @@ async def test_what_a_locked_ledger_could_not_take_is_written_later(
 
 
 async def test_a_verdict_that_can_never_be_written_holds_up_no_other(
-    convene: Convene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    convene: Convene, locked: Callable[[], AbstractContextManager[None]]
 ) -> None:
     """Two claims came with one id, and neither was written when the other was judged."""
-    monkeypatch.setattr(database, "BUSY_MS", 100)
-    monkeypatch.setattr(reevaluator, "QUIET_S", 0.05)
     council = await convene()
     await judge(council, BARE_PACK)
-    (path,) = await asyncio.to_thread(lambda: list(tmp_path.rglob("ledger.db")))
     mine = str(uuid.uuid4())
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
+    with locked():
         for claim in ("One it was.", "Another it was."):
             await judge(council, ContextPack(claim), id=mine)
         last = await judge(council, ContextPack("The last it was."))
-        other.execute("ROLLBACK")
     await council.reevaluate()
     await until(lambda: not council._unwritten)
     assert (await council.show(mine)).verdict.pack.claim == "One it was."
